@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ------------------------------------------------------------------------------------- */
 
 kc_module* kc_module_create(kc_arena* arena, kc_diags* diags, const char* name)
 {
@@ -171,8 +170,7 @@ kc_record* kc_record_create(kc_module* m, const char* name, bool is_union, kc_lo
     return r;
 }
 
-/* ---- functions and variables ------------------------------------------------------------------
- */
+/* ---- functions and variables ------------------------------------------------------------------- */
 
 kc_function* kc_function_create(kc_module* m, const char* name, const kc_type* result,
                                 bool is_kernel, kc_loc loc)
@@ -244,8 +242,7 @@ kc_var* kc_temp_create(kc_module* m, kc_function* f, const char* hint, const kc_
     return v;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------
- */
+/* ---- expressions ------------------------------------------------------------------------------- */
 
 /* An expression takes the place in the source of its first operand, until its builder knows better.
  */
@@ -487,8 +484,7 @@ kc_expr* kc_ex_clone(kc_module* m, const kc_expr* e)
     return copy;
 }
 
-/* ---- statements -------------------------------------------------------------------------------
- */
+/* ---- statements -------------------------------------------------------------------------------- */
 
 kc_stmt* kc_stmt_create(kc_module* m, kc_stmt_kind kind, kc_loc loc)
 {
@@ -552,8 +548,7 @@ kc_stmt* kc_st_assign(kc_module* m, kc_block* b, kc_expr* place, kc_expr* value,
     return s;
 }
 
-/* ---- questions and walks ----------------------------------------------------------------------
- */
+/* ---- questions and walks ----------------------------------------------------------------------- */
 
 bool kc_is_place(const kc_expr* e)
 {
@@ -640,8 +635,7 @@ void kc_block_walk(kc_block* b, void (*fn)(kc_stmt* s, void* user), void* user)
     walk_block(b, &(kc_walk){fn, user});
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------- */
 
 const char* kc_builtin_name(kc_builtin id)
 {

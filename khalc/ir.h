@@ -305,6 +305,7 @@ typedef struct kc_module {
     uint32_t record_count;
     kc_record** records;    /* in order of definition */
     uint32_t next_var_id;
+    bool has_uniformity;    /* kc_pass_uniformity's results hold: the text form shows them; lowering clears it */
     const kc_type* type_table[256];
 } kc_module;
 
