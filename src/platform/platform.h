@@ -3,10 +3,16 @@
 #define KHAL_PLATFORM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 uint64_t khal__clock_now(void); /* monotonic, ns */
 uint32_t khal__processor_count(void); /* processors that this process may use, at least 1 */
+uint64_t khal__memory_size(void); /* bytes of main memory, 0 where unknown */
+
+/* Zeroed pages straight from the system, not touched yet; NULL when there are none. size is never 0. */
+void* khal__pages_map(size_t size);
+void khal__pages_unmap(void* memory, size_t size);
 
 typedef struct khal__mutex khal__mutex;
 typedef struct khal__condition khal__condition;
@@ -37,10 +43,14 @@ struct khal__thread {
 #else
     pthread_t handle;
 #endif
+    void (*run)(void* user);
+    void* user;
+    char name[16];
 };
-/* Signals are blocked in the new thread. False when the system refuses. */
+/* `t` stays in place until it is joined. Signals are blocked in the new thread. False when the system refuses. */
 bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, const char* name);
 void khal__thread_join(khal__thread* t);
+void khal__thread_yield(void); /* lets another thread have the processor */
 
 /* Dynamic libraries: NULL where missing. */
 void* khal__library_open(const char* name);
