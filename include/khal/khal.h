@@ -77,9 +77,7 @@
 #endif
 
 /* On functions whose status must not be dropped; recording calls may drop theirs (see ERRORS). */
-#if defined(__cplusplus) && __cplusplus >= 201703L
-#define KHAL_MUST_USE [[nodiscard]]
-#elif defined(__GNUC__)
+#if defined(__GNUC__)
 #define KHAL_MUST_USE __attribute__((warn_unused_result))
 #else
 #define KHAL_MUST_USE
