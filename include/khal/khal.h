@@ -29,6 +29,7 @@
  *   Descriptor structs: all-zero is valid and means the default; NULL stands for an all-zero descriptor. `_count` counts
  *   elements, `_size` and `_offset` are bytes. Out-parameters come last, are set on success alone, and are never read.
  *   Strings are UTF-8, 0-terminated, and copied where the library keeps them. Every input is borrowed for the call only.
+ *   Macros such as khal_buffer_create() pass the caller's file and line on, for leak reports; call ..._at() to pass others.
  *   Results of unknown number: call with capacity 0 to count, then with room (`*out_count` is always the whole number).
  *
  * ERRORS
@@ -292,9 +293,8 @@ typedef struct khal_buffer_desc {
     const char* label;
 } khal_buffer_desc;
 
-KHAL_API KHAL_MUST_USE khal_status khal_buffer_create_at(khal_device* device, const khal_buffer_desc* desc, khal_buffer** out_buffer,
-                                                         const char* file, int line);
-#define khal_buffer_create(device, desc, out_buffer) khal_buffer_create_at(device, desc, out_buffer, __FILE__, __LINE__)
+KHAL_API KHAL_MUST_USE khal_status khal_buffer_create_at(const char* file, int line, khal_device* device, const khal_buffer_desc* desc, khal_buffer** out_buffer);
+#define khal_buffer_create(...) khal_buffer_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_buffer_retain(khal_buffer* buffer);
 KHAL_API void khal_buffer_release(khal_buffer* buffer);
 KHAL_API khal_device* khal_buffer_get_device(const khal_buffer* buffer); /* no new reference */
@@ -382,9 +382,8 @@ typedef struct khal_module_desc {
 
 /* Loads a module. The same bytes give the same module again, compared by content.
  * Errors: MODULE_FORMAT, MODULE_EMPTY, MODULE_VERSION, MODULE_NO_CODE, MODULE_MALFORMED, MODULE_COMPILE. */
-KHAL_API KHAL_MUST_USE khal_status khal_module_load_at(khal_device* device, const khal_module_desc* desc, khal_module** out_module,
-                                                       const char* file, int line);
-#define khal_module_load(device, desc, out_module) khal_module_load_at(device, desc, out_module, __FILE__, __LINE__)
+KHAL_API KHAL_MUST_USE khal_status khal_module_load_at(const char* file, int line, khal_device* device, const khal_module_desc* desc, khal_module** out_module);
+#define khal_module_load(...) khal_module_load_at(__FILE__, __LINE__, __VA_ARGS__)
 /* In two steps that never block; see khal_device_open_begin. The module may be released at any time. */
 KHAL_API KHAL_MUST_USE khal_status khal_module_load_begin(khal_device* device, const khal_module_desc* desc, khal_module** out_module);
 KHAL_API KHAL_MUST_USE khal_status khal_module_load_poll(khal_module* module); /* KHAL_NOT_READY, KHAL_OK or the error */
@@ -414,9 +413,8 @@ typedef struct khal_function_desc {
 } khal_function_desc;
 
 /* Errors: ENTRY_POINT (lists those that exist), FUNCTION_LAYOUT, FUNCTION_COMPILE, SPECIALIZATION. */
-KHAL_API KHAL_MUST_USE khal_status khal_function_create_at(khal_module* module, const khal_function_desc* desc, khal_function** out_function,
-                                                           const char* file, int line);
-#define khal_function_create(module, desc, out_function) khal_function_create_at(module, desc, out_function, __FILE__, __LINE__)
+KHAL_API KHAL_MUST_USE khal_status khal_function_create_at(const char* file, int line, khal_module* module, const khal_function_desc* desc, khal_function** out_function);
+#define khal_function_create(...) khal_function_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API KHAL_MUST_USE khal_status khal_function_create_begin(khal_module* module, const khal_function_desc* desc, khal_function** out_function);
 KHAL_API KHAL_MUST_USE khal_status khal_function_create_poll(khal_function* function);
 KHAL_API void khal_function_retain(khal_function* function);
@@ -427,9 +425,8 @@ KHAL_API const khal_kernel_info* khal_function_get_info(const khal_function* fun
 /* ==== recording ================================================================================= */
 
 typedef struct khal_encoder_desc { const char* label; } khal_encoder_desc;
-KHAL_API KHAL_MUST_USE khal_status khal_encoder_create_at(khal_device* device, const khal_encoder_desc* desc, khal_encoder** out_encoder,
-                                                          const char* file, int line);
-#define khal_encoder_create(device, desc, out_encoder) khal_encoder_create_at(device, desc, out_encoder, __FILE__, __LINE__)
+KHAL_API KHAL_MUST_USE khal_status khal_encoder_create_at(const char* file, int line, khal_device* device, const khal_encoder_desc* desc, khal_encoder** out_encoder);
+#define khal_encoder_create(...) khal_encoder_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_encoder_release(khal_encoder* encoder); /* what was recorded and not submitted has no effect */
 KHAL_API void khal_encoder_reset(khal_encoder* encoder);   /* forgets what was recorded, and its error */
 
@@ -530,9 +527,8 @@ typedef struct khal_timestamps_desc {
 } khal_timestamps_desc;
 
 /* On a device without timestamps it is made all the same and is not enabled: passes run untimed, and reads give no entries. */
-KHAL_API KHAL_MUST_USE khal_status khal_timestamps_create_at(khal_device* device, const khal_timestamps_desc* desc, khal_timestamps** out_timestamps,
-                                                             const char* file, int line);
-#define khal_timestamps_create(device, desc, out) khal_timestamps_create_at(device, desc, out, __FILE__, __LINE__)
+KHAL_API KHAL_MUST_USE khal_status khal_timestamps_create_at(const char* file, int line, khal_device* device, const khal_timestamps_desc* desc, khal_timestamps** out_timestamps);
+#define khal_timestamps_create(...) khal_timestamps_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_timestamps_retain(khal_timestamps* timestamps);
 KHAL_API void khal_timestamps_release(khal_timestamps* timestamps);
 KHAL_API bool khal_timestamps_is_enabled(const khal_timestamps* timestamps);
@@ -560,9 +556,8 @@ typedef struct khal_readback_desc {
     uint32_t slot_count;     /* reads in flight at once, taken in order; 0: 1 */
     const char* label;
 } khal_readback_desc;
-KHAL_API KHAL_MUST_USE khal_status khal_readback_create_at(khal_device* device, const khal_readback_desc* desc, khal_readback** out_readback,
-                                                           const char* file, int line);
-#define khal_readback_create(device, desc, out) khal_readback_create_at(device, desc, out, __FILE__, __LINE__)
+KHAL_API KHAL_MUST_USE khal_status khal_readback_create_at(const char* file, int line, khal_device* device, const khal_readback_desc* desc, khal_readback** out_readback);
+#define khal_readback_create(...) khal_readback_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_readback_retain(khal_readback* readback);
 KHAL_API void khal_readback_release(khal_readback* readback);
 KHAL_API uint64_t khal_readback_get_capacity(const khal_readback* readback); /* elements */
