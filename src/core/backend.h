@@ -17,7 +17,7 @@ typedef enum khal__command_kind {
     KHAL__COMMAND_FILL,
     KHAL__COMMAND_BARRIER,   /* what follows sees what came before; the front puts one only where something depends */
     KHAL__COMMAND_READ,      /* bytes to host memory, there when the ticket is complete */
-    KHAL__COMMAND_TIMESTAMP, /* ns since the device was opened to *out, there when the ticket is complete */
+    KHAL__COMMAND_TIMESTAMP, /* ns since the device was opened to *out, there when the ticket is complete; taken when all before it is done */
     KHAL__COMMAND_NATIVE,
 } khal__command_kind;
 
@@ -91,7 +91,8 @@ typedef struct khal__backend {
     khal_status (*buffer_create)(khal_buffer* buffer, const khal_buffer_desc* desc);
     void (*buffer_destroy)(khal_buffer* buffer); /* no submitted work uses it any more */
     /* write, read, map: `after` is the last ticket that conflicts with the range (0: none): the effect comes after it.
-     * A write may return before it has taken effect, when later work is sure to see it. size is never 0. */
+     * A write may return before it has taken effect, when later work is sure to see it. size is never 0 (buffer_map: may be 0).
+     * KHAL_TIMEOUT is returned without khal__fail. The front unmaps before it destroys. */
     khal_status (*buffer_write)(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size, khal_ticket after);
     khal_status (*buffer_read)(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size, khal_ticket after, uint64_t timeout);
     khal_status (*buffer_map)(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, khal_ticket after, uint64_t timeout, void** out);
@@ -100,7 +101,9 @@ typedef struct khal__backend {
     khal_status (*buffer_invalidate)(khal_buffer* buffer, uint64_t offset, uint64_t size, khal_ticket after, uint64_t timeout);
     void (*buffer_unmap)(khal_buffer* buffer);
 
-    /* Modules. `code` is what the front chose: of a library, or foreign bytes. Fills module->kernels and kernel_count for foreign code. */
+    /* Modules. `code` is what the front chose: of a library, or foreign bytes, which the front keeps. Of KHAL_FORMAT_CPU it is the
+     * first code of that format; the backend picks its level among all of khal__module_library(). The front lists entry points of
+     * foreign code itself. */
     khal_status (*module_create)(khal_module* module, const khal_module_desc* desc, const khal_code* code);
     void (*module_destroy)(khal_module* module);
     khal_status (*function_create)(khal_function* function, const khal_function_desc* desc);
@@ -110,14 +113,19 @@ typedef struct khal__backend {
     khal_status (*function_poll)(khal_function* function);
 
     /* Running. Calls of submit come one at a time, in ticket order, and do not wait for submitted work, except to hold back a
-     * caller that is far ahead. After it failed, the ticket does not exist. */
+     * caller that is far ahead. After it failed, the ticket does not exist. The front's submit lock is held: native callbacks run
+     * elsewhere, or later, never inside submit. */
     khal_status (*submit)(khal_device* device, khal__submission* submission);
     khal_ticket (*completed)(khal_device* device); /* the last ticket that is complete, all before it too; never blocks */
     khal_status (*wait)(khal_device* device, khal_ticket ticket, uint64_t timeout); /* KHAL_OK or KHAL_TIMEOUT (without khal__fail) */
 
-    /* optional: native handles for khal/interop, NULL where there are none */
+    /* optional: native handles for khal/interop, NULL where there are none; kind: KHAL__NATIVE_... */
     khal_status (*native_handle)(khal_device* device, uint32_t kind, void* object, void** out_handle);
 } khal__backend;
+
+#define KHAL__NATIVE_BUFFER 1u /* object: khal_buffer*; the CPU gives the address of its first byte */
+
+extern const khal__backend khal__cpu_backend, khal__noop_backend;
 
 /* In order of preference, ended by NULL (src/core/registry.c). */
 extern const khal__backend* const khal__backends[];
@@ -127,7 +135,7 @@ extern const khal__backend* const khal__backends[];
 /* Fills the thread's error record and calls the device's callback (device may be NULL); returns the id's status. */
 khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_code, const char* object, const char* format, ...)
     __attribute__((format(printf, 5, 6)));
-/* Marks the device lost with its first cause. */
+/* Marks the device lost with its first cause. The backend touches no submission any more from then on, and waits return. */
 void khal__device_lost(khal_device* device, int64_t native_code, const char* format, ...) __attribute__((format(printf, 3, 4)));
 
 void* khal__device_impl(khal_device* device);
