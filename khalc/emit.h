@@ -8,14 +8,22 @@
 #include <khal/library.h>
 
 /* Fills what the runtime, the generated header and the tests know of each kernel (reflect.c). In the order of
- * m->functions, kernels only. Needs kc_pass_usage. Strings and arrays live in m->arena. */
+ * m->functions, kernels only. Needs kc_pass_usage. Strings and arrays live in m->arena. What goes over a limit, or can't be
+ * passed from the host, is a diagnostic. */
 uint32_t kc_reflect(kc_module* m, khal_kernel_info** out_kernels);
 
-/* Typed argument structs and launchers: NAME.khal.h (emit_header.c). */
+/* Whether the generated header can spell `name` as a prefix: an identifier, and no word of C or C++ (emit_header.c). */
+bool kc_is_prefix(const char* name);
+
+/* Name of a kernel's argument in its argument struct: the source's; with a `_` after it where C, C++ or a macro of
+ * theirs has the word; "arg_N" where the source gives no name (emit_header.c). */
+const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index);
+
+/* Typed argument structs and launchers: NAME.khal.h (emit_header.c). Names that clash are diagnostics. */
 void kc_emit_header(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels);
 
 /* NAME.khal.c (emit_library.c): the CPU code, once for each SIMD level by including itself, then the
- * khal_kernel_library table, then the launchers. `header_name` is how it includes the header. */
+ * khal_kernel_library table, then the launchers. `header_name` is how it includes the header. Lowers the module (kc_emit_c). */
 void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels,
                      const char* header_name);
 

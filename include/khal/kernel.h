@@ -39,8 +39,10 @@ KHAL_KERNEL_TYPES(double)
 
 #ifdef __cplusplus
 #define KHAL_ALIGN(bytes) alignas(bytes)
+#define KHAL_STATIC_ASSERT(condition, text) static_assert(condition, text)
 #else
 #define KHAL_ALIGN(bytes) _Alignas(bytes)
+#define KHAL_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #endif
 /* Before a struct without a name, which C11 has and C++ compilers take as an extension. */
 #ifdef __GNUC__

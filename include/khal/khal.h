@@ -422,6 +422,21 @@ KHAL_API void khal_function_release(khal_function* function);
 /* Reflection: name, arguments, bindings, push-constant size, work-group size. Valid while the function lives. */
 KHAL_API const khal_kernel_info* khal_function_get_info(const khal_function* function);
 
+/* A kernel library's module with a function for each of its kernels: what a generated header's own type stands for. */
+typedef struct khal_kernels khal_kernels;
+/* Loads the module and creates every function. Errors: those of khal_module_load and khal_function_create. */
+KHAL_API KHAL_MUST_USE khal_status khal_kernels_load_at(const char* file, int line, khal_device* device,
+                                                        const khal_kernel_library* library, khal_kernels** out_kernels);
+#define khal_kernels_load(...) khal_kernels_load_at(__FILE__, __LINE__, __VA_ARGS__)
+/* In two steps that never block; see khal_device_open_begin. Polls of one object come from one thread at a time. */
+KHAL_API KHAL_MUST_USE khal_status khal_kernels_load_begin(khal_device* device, const khal_kernel_library* library,
+                                                           khal_kernels** out_kernels);
+KHAL_API KHAL_MUST_USE khal_status khal_kernels_load_poll(khal_kernels* kernels); /* KHAL_NOT_READY, KHAL_OK or the error */
+KHAL_API void khal_kernels_retain(khal_kernels* kernels);
+KHAL_API void khal_kernels_release(khal_kernels* kernels);
+/* The index-th kernel of the library; no new reference. NULL beyond the count, and before a load that was begun is complete. */
+KHAL_API khal_function* khal_kernels_get_function(const khal_kernels* kernels, uint32_t index);
+
 /* ==== recording ================================================================================= */
 
 typedef struct khal_encoder_desc { const char* label; } khal_encoder_desc;

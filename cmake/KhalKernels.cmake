@@ -1,0 +1,52 @@
+# khal_add_kernels(target source.cl [NAME name] [OPTIONS option...] [DEPENDS file...])
+#
+# Compiles a file of OpenCL C kernels into `target`, which can then include "<name>.khal.h". NAME is the prefix of
+# everything in that header; the default is the file's name without extension. OPTIONS go to khalc (-I, -D, ...). Files that the
+# source includes are found by themselves; DEPENDS names others. The target must link to khal::khal or khal::khal_static.
+
+function(khal_add_kernels target source)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS;DEPENDS")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "khal_add_kernels: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+    endif()
+    if(NOT TARGET ${target})
+        message(FATAL_ERROR "khal_add_kernels: there is no target '${target}'")
+    endif()
+    if(NOT TARGET khal::khalc)
+        message(FATAL_ERROR "khal_add_kernels: this khal was built without khalc")
+    endif()
+    get_filename_component(source ${source} ABSOLUTE)
+    if(NOT arg_NAME)
+        get_filename_component(arg_NAME ${source} NAME_WE)
+    endif()
+
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/khal-kernels/${target})
+    set(base ${folder}/${arg_NAME})
+    file(MAKE_DIRECTORY ${folder})
+    set(clang_option "")
+    if(KHAL_CLANG)
+        set(clang_option --clang=${KHAL_CLANG})
+    endif()
+    # With Makefiles, dependency files came with CMake 3.20.
+    set(depfile "")
+    if(CMAKE_GENERATOR MATCHES "Ninja" OR NOT CMAKE_VERSION VERSION_LESS 3.20)
+        set(depfile DEPFILE ${base}.khal.d)
+    endif()
+    if(POLICY CMP0116)
+        cmake_policy(SET CMP0116 NEW)
+    endif()
+    add_custom_command(OUTPUT ${base}.khal.c ${base}.khal.h
+        COMMAND khal::khalc ${source} -o ${base} -MD -MF ${base}.khal.d ${clang_option} ${arg_OPTIONS}
+        DEPENDS ${source} khal::khalc ${arg_DEPENDS}
+        ${depfile}
+        COMMENT "khalc ${arg_NAME}"
+        VERBATIM)
+    target_sources(${target} PRIVATE ${base}.khal.c)
+    target_include_directories(${target} PRIVATE ${folder})
+    # What <khal/cpu.h> asks for: vectorised loops need maths without errno and traps. Kernels are optimised in
+    # debug builds too.
+    if(NOT MSVC)
+        set_property(SOURCE ${base}.khal.c PROPERTY COMPILE_OPTIONS
+            ${KHAL_KERNEL_COMPILE_OPTIONS} -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off)
+    endif()
+endfunction()
