@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* ---- types ------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 kc_module* kc_module_create(kc_arena* arena, kc_diags* diags, const char* name)
 {
@@ -47,6 +47,14 @@ static kc_type* intern(kc_module* m, const kc_type* wanted)
     t->next = m->type_table[slot];
     m->type_table[slot] = t;
     return t;
+}
+
+bool kc_type_is_interned(const kc_module* m, const kc_type* t)
+{
+    const kc_type* known = m->type_table[hash_type(t)];
+    while (known && known != t)
+        known = known->next;
+    return known != NULL;
 }
 
 const kc_type* kc_type_void(kc_module* m)
@@ -170,7 +178,7 @@ kc_record* kc_record_create(kc_module* m, const char* name, bool is_union, kc_lo
     return r;
 }
 
-/* ---- functions and variables ------------------------------------------------------------------- */
+/* ---- functions and variables ----------------------------------------------------------------- */
 
 kc_function* kc_function_create(kc_module* m, const char* name, const kc_type* result,
                                 bool is_kernel, kc_loc loc)
@@ -242,7 +250,7 @@ kc_var* kc_temp_create(kc_module* m, kc_function* f, const char* hint, const kc_
     return v;
 }
 
-/* ---- expressions ------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 /* An expression takes the place in the source of its first operand, until its builder knows better.
  */
@@ -484,7 +492,7 @@ kc_expr* kc_ex_clone(kc_module* m, const kc_expr* e)
     return copy;
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 kc_stmt* kc_stmt_create(kc_module* m, kc_stmt_kind kind, kc_loc loc)
 {
@@ -548,7 +556,7 @@ kc_stmt* kc_st_assign(kc_module* m, kc_block* b, kc_expr* place, kc_expr* value,
     return s;
 }
 
-/* ---- questions and walks ----------------------------------------------------------------------- */
+/* ---- questions and walks --------------------------------------------------------------------- */
 
 bool kc_is_place(const kc_expr* e)
 {
@@ -635,7 +643,7 @@ void kc_block_walk(kc_block* b, void (*fn)(kc_stmt* s, void* user), void* user)
     walk_block(b, &(kc_walk){fn, user});
 }
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 const char* kc_builtin_name(kc_builtin id)
 {

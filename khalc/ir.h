@@ -245,7 +245,8 @@ typedef struct kc_case {
 
 /* LOOP: for (;;) { head; if (!value) break; body; step; }     CONTINUE goes to step.
  *       with test_at_end:  do { body; step; head; } while (value);   CONTINUE goes to step, then head.
- * value NULL means true. Variables declared in head are seen by value, body and step. */
+ * value NULL means true. Variables declared in head are seen by value, and by body and step unless test_at_end.
+ * A CONTINUE stands in the body of its target, a BREAK anywhere in it. */
 struct kc_stmt {
     kc_stmt_kind kind;
     kc_loc loc;
@@ -381,6 +382,7 @@ kc_stmt* kc_st_assign(kc_module* m, kc_block* b, kc_expr* place, kc_expr* value,
 bool kc_is_place(const kc_expr* e);
 kc_space kc_place_space(const kc_expr* place);
 bool kc_is_terminator(const kc_stmt* s); /* BREAK, CONTINUE, RETURN */
+bool kc_type_is_interned(const kc_module* m, const kc_type* t);
 
 /* Calls `fn` for every expression of a statement (not of statements nested in it), parents before children.
  * `slot` may be replaced; the new expression is then the one walked. */

@@ -21,7 +21,7 @@ typedef struct kc_printer {
 static void print_expr(kc_printer* p, const kc_expr* e, bool nested);
 static void print_block(kc_printer* p, const kc_block* b);
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static int compare_names(const void* a, const void* b)
 {
@@ -107,7 +107,7 @@ static void print_typed_var(kc_printer* p, const kc_var* v)
         kc_putf(p->out, " @%s", uniformity_name(v->uniformity));
 }
 
-/* ---- expressions ------------------------------------------------------------------------------ */
+/* ---- expressions ----------------------------------------------------------------------------- */
 
 static double half_value(uint64_t bits)
 {
@@ -342,7 +342,7 @@ static void print_expr(kc_printer* p, const kc_expr* e, bool nested)
     }
 }
 
-/* ---- statements ------------------------------------------------------------------------------- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void start_line(kc_printer* p)
 {
@@ -573,7 +573,7 @@ static void print_block(kc_printer* p, const kc_block* b)
     p->indent--;
 }
 
-/* ---- functions and modules -------------------------------------------------------------------- */
+/* ---- functions and modules ------------------------------------------------------------------- */
 
 /* Marks the targets that need a label: a BREAK or CONTINUE in them would mean another statement. */
 static void mark_labels(kc_block* b, void* printer)
