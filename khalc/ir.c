@@ -569,11 +569,17 @@ kc_space kc_place_space(const kc_expr* place)
         place = place->args[0];
     if (place->kind == KC_EX_DEREF)
         return place->args[0]->type->space;
-    if (place->kind == KC_EX_VAR && place->u.var->kind == KC_VAR_LOCAL)
-        return KC_SPACE_LOCAL;
-    if (place->kind == KC_EX_VAR && place->u.var->kind == KC_VAR_CONSTANT)
-        return KC_SPACE_CONSTANT;
-    return KC_SPACE_PRIVATE;
+    const kc_var_kind kind = place->kind == KC_EX_VAR ? place->u.var->kind : KC_VAR_PRIVATE;
+    return kind == KC_VAR_LOCAL      ? KC_SPACE_LOCAL
+           : kind == KC_VAR_CONSTANT ? KC_SPACE_CONSTANT
+                                     : KC_SPACE_PRIVATE;
+}
+
+kc_var* kc_place_root(const kc_expr* place)
+{
+    while (place->kind == KC_EX_INDEX || place->kind == KC_EX_FIELD || place->kind == KC_EX_LANES)
+        place = place->args[0];
+    return place->kind == KC_EX_VAR ? place->u.var : NULL;
 }
 
 bool kc_is_terminator(const kc_stmt* s)

@@ -80,6 +80,7 @@ struct kc_record {
     kc_field* fields;
     uint64_t size, align;
     kc_loc loc;
+    bool has_pointers, has_pointer_unions; /* at any depth; filled by kc_pass_usage and kc_pass_origins */
 };
 
 /* ---- variables -------------------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ struct kc_var {
     kc_function* function; /* owner; NULL for KC_VAR_CONSTANT */
     bool is_temporary;     /* made by khalc */
     bool is_address_taken; /* by ADDRESS; filled by kc_pass_usage */
-    bool is_read, is_written; /* for a pointer parameter: what it points to; filled by kc_pass_usage */
+    bool is_read, is_written; /* a pointer variable: what it points to; else the variable; filled by kc_pass_usage */
     bool is_atomic;        /* some ATOMIC works on what it holds or points to; filled by kc_pass_usage */
     kc_uniformity uniformity; /* of its value, filled by kc_pass_uniformity; meaningful for scalars held by value */
     kc_origin origin;      /* POINTER types; filled by kc_pass_origins */
@@ -381,6 +382,7 @@ kc_stmt* kc_st_assign(kc_module* m, kc_block* b, kc_expr* place, kc_expr* value,
 
 bool kc_is_place(const kc_expr* e);
 kc_space kc_place_space(const kc_expr* place);
+kc_var* kc_place_root(const kc_expr* place); /* the variable that a place is a part of; NULL where that is a DEREF */
 bool kc_is_terminator(const kc_stmt* s); /* BREAK, CONTINUE, RETURN */
 bool kc_type_is_interned(const kc_module* m, const kc_type* t);
 
@@ -408,7 +410,9 @@ bool kc_verify_module(kc_module* m);
 /* Analyses: write only the fields named in the structures above. */
 void kc_pass_usage(kc_module* m);
 void kc_pass_origins(kc_module* m);
-void kc_pass_uniformity(kc_module* m);
+void kc_pass_uniformity(kc_module* m); /* runs the other two first */
+/* What a pointer value may point into; needs kc_pass_origins. */
+kc_origin kc_expr_origin(kc_module* m, const kc_expr* pointer);
 
 /* Lowering, IR to IR. */
 typedef enum kc_inline_which {
