@@ -6,7 +6,8 @@
  * executor spreads each large dispatch, copy and fill over the pool and takes part itself; a waiting thread helps too.
  * No more than thread_count threads run kernels of one device at a time.
  *
- * How long a kernel takes a work-item is measured each time it runs, and the estimates follow from that.
+ * How long a kernel takes a work-item is measured each time it runs, and the estimates follow from that; a kernel that has
+ * not run yet, or not with such push constants, is not run inside submit.
  *
  * Threads start when they are first needed, block all signals and sleep when idle. A process that forks with an open
  * device may not use it in the child. KHAL_CPU_LEVEL=base, v3 or v4 in the environment lowers the SIMD level; it never
@@ -32,7 +33,7 @@
 #define CPU_INLINE_COMMANDS 64u        /* and has no more commands than this */
 #define CPU_THREAD_NS 10000u           /* less work than this is not worth another thread */
 #define CPU_SPIN_NS 20000u             /* how long threads look for work, or for an end, before they sleep */
-#define CPU_UNKNOWN_PS 100000u         /* picoseconds a work-item, for kernels that have not run yet */
+#define CPU_TRUST 4u                   /* so many other push constants in a row, and their values do not matter */
 #define CPU_COPY_CHUNK (1ull << 20)
 #define CPU_PAGES_SIZE (1ull << 20)    /* buffers from this size on come from the system in whole pages */
 
@@ -149,12 +150,14 @@ typedef struct cpu_module {
 
 typedef struct cpu_function {
     const khal_cpu_kernel* kernel;
-    _Atomic uint32_t cost; /* picoseconds a work-item, 0: not known yet */
+    /* What the last runs took, in picoseconds a work-item (0: none yet), the hash of the push constants of the last, and
+     * how many runs with others than the one before took as long. Written by the executor alone. */
+    _Atomic uint32_t cost, hash, trust;
 } cpu_function;
 
 /* ---- running ----------------------------------------------------------------------------------- */
 
-/* cpu_run.c: what a submission is estimated to take, UINT64_MAX where it may not run inside submit. */
+/* cpu_run.c: what a submission is estimated to take, UINT64_MAX where that is not known or it may not run inside submit. */
 uint64_t cpu_estimate(const khal__submission* submission);
 /* Runs all commands; a command that fails has no effect, the others run, and the first failure is the submission's. With
  * `alone` it stays on this thread. The caller is the only executor. */
@@ -178,6 +181,6 @@ typedef struct cpu_float_state { uint64_t control; } cpu_float_state;
 cpu_float_state cpu_float_begin(void);
 void cpu_float_end(cpu_float_state state);
 
-extern const khal__backend khal__backend_cpu;
+extern const khal__backend khal__cpu_backend;
 
 #endif

@@ -200,7 +200,7 @@ static void cpu_function_destroy(khal_function* owner)
     (void)owner;
 }
 
-const khal__backend khal__backend_cpu = {
+const khal__backend khal__cpu_backend = {
     .name = "cpu",
     .id = KHAL_BACKEND_CPU,
     .automatic = true,

@@ -35,10 +35,44 @@ static void fail(khal__submission* submission, khal_status status, khal_error_id
 
 /* ---- estimates -------------------------------------------------------------------------------- */
 
-static uint64_t dispatch_ns(const cpu_function* function, uint64_t items)
+/* A loop's length often comes from the push constants, so what was measured holds for the same ones, and for others only
+ * when several in a row made no difference. Trusting it wrongly would hold up the caller of submit. */
+static uint32_t hash_constants(const khal__command* command)
 {
-    uint32_t cost = atomic_load_explicit(&function->cost, memory_order_relaxed);
-    return saturating_multiply(items, cost ? cost : CPU_UNKNOWN_PS) / 1000;
+    const uint8_t* bytes = command->u.dispatch.push_constants;
+    uint32_t hash = 2166136261u;
+    for (uint32_t i = 0; i < command->u.dispatch.push_constant_size; i++) {
+        hash = (hash ^ bytes[i]) * 16777619u;
+    }
+    return hash;
+}
+
+/* 0 where nothing is known. */
+static uint32_t known_cost(const cpu_function* function, uint32_t hash)
+{
+    bool trusted = atomic_load_explicit(&function->hash, memory_order_relaxed) == hash ||
+                   atomic_load_explicit(&function->trust, memory_order_relaxed) >= CPU_TRUST;
+    return trusted ? atomic_load_explicit(&function->cost, memory_order_relaxed) : 0;
+}
+
+static void learn(cpu_function* function, uint32_t hash, uint64_t ns, uint64_t items, uint32_t threads)
+{
+    /* What a call costs in itself is not the items'. */
+    uint64_t busy = saturating_multiply(ns > 100 ? ns - 100 : 0, threads);
+    uint64_t sample = saturating_multiply(busy, 1000) / items;
+    sample = sample < 1 ? 1 : sample > UINT32_MAX ? UINT32_MAX : sample;
+
+    uint64_t before = atomic_load_explicit(&function->cost, memory_order_relaxed);
+    bool same = atomic_load_explicit(&function->hash, memory_order_relaxed) == hash;
+    bool near = busy / 4 <= saturating_multiply(before, items) / 1000 + 500;
+    if (!same && before) {
+        uint32_t trust = atomic_load_explicit(&function->trust, memory_order_relaxed);
+        trust = !near ? 0 : trust < CPU_TRUST ? trust + 1 : trust;
+        atomic_store_explicit(&function->trust, trust, memory_order_relaxed);
+    }
+    uint64_t after = before && (same || near) ? (before + sample + 1) / 2 : sample;
+    atomic_store_explicit(&function->cost, (uint32_t)after, memory_order_relaxed);
+    atomic_store_explicit(&function->hash, hash, memory_order_relaxed);
 }
 
 uint64_t cpu_estimate(const khal__submission* submission)
@@ -56,7 +90,11 @@ uint64_t cpu_estimate(const khal__submission* submission)
             }
             const uint64_t* size = c->u.dispatch.global_size;
             uint64_t items = saturating_multiply(saturating_multiply(size[0], size[1]), size[2]);
-            ns = saturating_add(ns, dispatch_ns(khal__function_impl(c->u.dispatch.function), items));
+            uint32_t cost = known_cost(khal__function_impl(c->u.dispatch.function), hash_constants(c));
+            if (cost == 0) {
+                return UINT64_MAX;
+            }
+            ns = saturating_add(ns, saturating_multiply(items, cost) / 1000);
             break;
         }
         case KHAL__COMMAND_COPY:
@@ -74,22 +112,8 @@ uint64_t cpu_estimate(const khal__submission* submission)
         case KHAL__COMMAND_TIMESTAMP:
             break;
         }
-        if (ns > CPU_INLINE_NS) {
-            break;
-        }
     }
     return ns;
-}
-
-static void learn(cpu_function* function, uint64_t ns, uint64_t items, uint32_t threads)
-{
-    /* What a call costs in itself is not the items'. */
-    uint64_t busy = saturating_multiply(ns > 100 ? ns - 100 : 0, (uint64_t)threads * 1000);
-    uint64_t sample = busy / items;
-    sample = sample < 1 ? 1 : sample > UINT32_MAX ? UINT32_MAX : sample;
-    uint64_t before = atomic_load_explicit(&function->cost, memory_order_relaxed);
-    uint64_t after = before ? (before + sample + 1) / 2 : sample;
-    atomic_store_explicit(&function->cost, (uint32_t)after, memory_order_relaxed);
 }
 
 /* ---- dispatches ------------------------------------------------------------------------------- */
@@ -187,11 +211,12 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
         scratch = saturating_add(scratch, size);
     }
 
-    uint64_t ns = dispatch_ns(function, item_total);
-    bool known = atomic_load_explicit(&function->cost, memory_order_relaxed) != 0;
+    uint32_t hash = hash_constants(command);
+    uint32_t cost = known_cost(function, hash);
+    uint64_t ns = saturating_multiply(item_total, cost) / 1000;
     uint64_t threads = 1;
     if (!alone) {
-        threads = known ? ns / CPU_THREAD_NS + 1 : device->thread_count;
+        threads = cost ? ns / CPU_THREAD_NS + 1 : device->thread_count;
         threads = threads < device->thread_count ? threads : device->thread_count;
         threads = threads < group_total ? threads : group_total;
     }
@@ -202,7 +227,7 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
         .scratch_size = scratch,
         .thread_count = (uint32_t)threads,
     };
-    choose_chunks(&work, ns, known);
+    choose_chunks(&work, ns, cost != 0);
     uint64_t begin = khal__clock_now();
     if (!cpu_pool_run(&device->pool, &work)) {
         char message[160];
@@ -210,7 +235,7 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
         fail(submission, KHAL_OUT_OF_MEMORY, KHAL_ERROR_OUT_OF_MEMORY, message);
         return;
     }
-    learn(function, khal__clock_now() - begin, item_total, (uint32_t)threads);
+    learn(function, hash, khal__clock_now() - begin, item_total, (uint32_t)threads);
 }
 
 /* ---- copies and fills ------------------------------------------------------------------------- */
