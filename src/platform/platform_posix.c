@@ -67,13 +67,7 @@ uint64_t khal__memory_size(void)
 void* khal__pages_map(size_t size)
 {
     void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-    if (memory == MAP_FAILED) {
-        return NULL;
-    }
-#if defined(MADV_HUGEPAGE)
-    madvise(memory, size, MADV_HUGEPAGE); /* a wish: fewer faults and misses where the system grants it */
-#endif
-    return memory;
+    return memory == MAP_FAILED ? NULL : memory;
 }
 
 void khal__pages_unmap(void* memory, size_t size)
