@@ -1,6 +1,8 @@
 #if !defined(_WIN32)
 
+#if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* sched_getaffinity, pthread_setname_np */
+#endif
 #include "platform.h"
 
 #include <dlfcn.h>
