@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,8 +33,12 @@ khal_device* example_open(int* argc, char** argv)
 
     khal_device_desc desc = {0};
     if (name && strcmp(name, "auto") != 0) {
+        char* end;
+        const unsigned long index = strtoul(name, &end, 10);
         desc.backend = backend_named(name);
-        if (desc.backend == KHAL_BACKEND_AUTO)
+        if (name[0] >= '0' && name[0] <= '9' && *end == '\0' && index < UINT32_MAX)
+            desc.index = (uint32_t)index + 1;
+        else if (desc.backend == KHAL_BACKEND_AUTO)
             desc.name = name;
     }
     khal_device* device = NULL;

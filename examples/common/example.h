@@ -4,8 +4,9 @@
 
 #include <khal/khal.h>
 
-/* Opens the device that `--device NAME` names: a backend (cpu, cuda, ...) or a part of a device's name; without it, the
- * best there is. Takes the option out of argc and argv. NULL after an error, which is printed. */
+/* Opens the device that `--device NAME` names: a backend (cpu, cuda, ...), a number of khal-info's list, or a part of a
+ * device's name; without it, the best there is. Takes the option out of argc and argv. NULL after an error, which is
+ * printed. */
 khal_device* example_open(int* argc, char** argv);
 
 /* Prints the thread's last khal error and returns the exit status for it, 1. */
