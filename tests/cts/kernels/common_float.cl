@@ -1,0 +1,2 @@
+#define T float
+#include "common.h"

@@ -1,0 +1,3 @@
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+#define T half
+#include "common.h"

@@ -1,0 +1,2 @@
+#include "convert.h"
+ALL_TO_INT(uint)

@@ -1,0 +1,2 @@
+#define T double
+#include "geometric.h"

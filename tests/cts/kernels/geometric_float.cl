@@ -1,0 +1,3 @@
+#define T float
+#define HAS_FAST
+#include "geometric.h"

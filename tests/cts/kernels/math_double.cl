@@ -1,0 +1,4 @@
+#include "map.h"
+
+#define T double
+#include "math_functions.h"

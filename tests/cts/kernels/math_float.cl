@@ -1,0 +1,4 @@
+#include "map.h"
+
+#define T float
+#include "math_functions.h"

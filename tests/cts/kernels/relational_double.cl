@@ -1,0 +1,3 @@
+#define T double
+#define S long
+#include "relational.h"

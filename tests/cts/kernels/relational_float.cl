@@ -1,0 +1,3 @@
+#define T float
+#define S int
+#include "relational.h"
