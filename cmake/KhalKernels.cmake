@@ -4,6 +4,8 @@
 # everything in that header; the default is the file's name without extension. OPTIONS go to khalc (-I, -D, ...). Files that the
 # source includes are found by themselves; DEPENDS names others. The target must link to khal::khal or khal::khal_static.
 
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.21)
 function(khal_add_kernels target source)
     cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS;DEPENDS")
     if(arg_UNPARSED_ARGUMENTS)
@@ -27,18 +29,10 @@ function(khal_add_kernels target source)
     if(KHAL_CLANG)
         set(clang_option --clang=${KHAL_CLANG})
     endif()
-    # With Makefiles, dependency files came with CMake 3.20.
-    set(depfile "")
-    if(CMAKE_GENERATOR MATCHES "Ninja" OR NOT CMAKE_VERSION VERSION_LESS 3.20)
-        set(depfile DEPFILE ${base}.khal.d)
-    endif()
-    if(POLICY CMP0116)
-        cmake_policy(SET CMP0116 NEW)
-    endif()
     add_custom_command(OUTPUT ${base}.khal.c ${base}.khal.h
         COMMAND khal::khalc ${source} -o ${base} -MD -MF ${base}.khal.d ${clang_option} ${arg_OPTIONS}
         DEPENDS ${source} khal::khalc ${arg_DEPENDS}
-        ${depfile}
+        DEPFILE ${base}.khal.d
         COMMENT "khalc ${arg_NAME}"
         VERBATIM)
     target_sources(${target} PRIVATE ${base}.khal.c)
@@ -50,3 +44,4 @@ function(khal_add_kernels target source)
             ${KHAL_KERNEL_COMPILE_OPTIONS} -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off)
     endif()
 endfunction()
+cmake_policy(POP)

@@ -427,7 +427,7 @@ static bool compile(context* c, const command* cmd, product* out)
         return false;
     if (cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C)
         kc_emit_library(&out->library, m, kernel_count, kernels, kc_format(c->arena, "%s.khal.h", cmd->name));
-    return c->diags.error_count == 0;
+    return c->diags.error_count == 0 && kc_verify_module(m); /* the C emitter lowers further */
 }
 
 static bool write_product(context* c, const command* cmd, const product* p, const kc_dependencies* dependencies)

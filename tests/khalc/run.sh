@@ -1,0 +1,322 @@
+#!/bin/bash
+# Tests khalc as a program.
+#   run.sh golden KHALC CLANG [--update]
+#       golden/x.cl beside x.ir (and x.h, x.c where they are there): what --emit=ir, header and c print.
+#   run.sh error KHALC CLANG [--update]
+#       error/x.cl beside x.err: a line for each error, "LINE:COLUMN KC0020 goto" ("-" for the place where there is none),
+#       in the order in which khalc prints them. Never the texts.
+#   run.sh usage KHALC CLANG
+#       command lines, hostile inputs, output files.
+# The first line of a .cl file may give options: `// options: -DN=4`. --update writes the expected files.
+set -uo pipefail
+part=$1 khalc=$2 clang=$3 update=${4:-}
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
+failures=0
+count=0
+
+fail() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+# compare WHAT EXPECTED-FILE ACTUAL-FILE
+compare() {
+    if [ "$update" = --update ]; then
+        cmp -s "$2" "$3" || cp "$3" "$2"
+    elif ! diff -u "$2" "$3" >"$work/diff"; then
+        head -n 60 "$work/diff" >&2
+        fail "$1"
+    fi
+}
+
+options_of() {
+    sed -n '1s,^// options: ,,p' "$1"
+}
+
+golden() {
+    for source in golden/*.cl; do
+        local base=${source%.cl}
+        # shellcheck disable=SC2046
+        for form in ir header c; do
+            local extension=$form
+            [ $form = header ] && extension=h
+            [ $form = ir ] || [ -e "$base.$extension" ] || continue
+            count=$((count + 1))
+            if "$khalc" --clang="$clang" --emit=$form $(options_of "$source") "$source" >"$work/out" 2>"$work/err"; then
+                compare "$source --emit=$form" "$base.$extension" "$work/out"
+            else
+                cat "$work/err" >&2
+                fail "$source --emit=$form: khalc refuses it"
+            fi
+        done
+    done
+}
+
+# Places, numbers and names of the diagnostics that are on the standard input. Clang's own lines have no such end.
+ids() {
+    sed -nE -e 's/^[^:]*:([0-9]+):([0-9]+): (error|warning): .*\[(KC[0-9]+ [a-z0-9-]+)\]$/\1:\2 \4/p' \
+        -e t -e 's/^[^:]*: (error|warning): .*\[(KC[0-9]+ [a-z0-9-]+)\]$/- \2/p' \
+        -e t -e 's/^[^:]*: [^:]*: .*\[(KC[0-9]+ [a-z0-9-]+)\]$/- \1/p'
+}
+
+errors() {
+    for source in error/*.cl; do
+        local base=${source%.cl}
+        count=$((count + 1))
+        # shellcheck disable=SC2046
+        "$khalc" --clang="$clang" $(options_of "$source") "$source" -o "$work/out" >"$work/stdout" 2>"$work/err"
+        local status=$?
+        [ $status = 1 ] || { cat "$work/err" >&2; fail "$source: exit status $status, not 1"; }
+        if [ -s "$work/stdout" ] || ls "$work"/out* >/dev/null 2>&1; then
+            fail "$source: something was written"
+            rm -f "$work"/out*
+        fi
+        ids <"$work/err" >"$work/ids"
+        [ -s "$work/ids" ] || { cat "$work/err" >&2; fail "$source: no diagnostic with an id"; }
+        compare "$source" "$base.err" "$work/ids"
+    done
+}
+
+# ---- usage ----------------------------------------------------------------------------------------------
+
+# expect STATUS ID ARGUMENT...: that status, a diagnostic of that name ("" for none), and no file left in the folder.
+expect() {
+    local status=$1 id=$2
+    shift 2
+    count=$((count + 1))
+    rm -rf "$work/folder"
+    mkdir "$work/folder"
+    (cd "$work/folder" && "${khalc_command[@]}" "$@") >"$work/stdout" 2>"$work/err" </dev/null
+    local got=$?
+    if [ $got != "$status" ]; then
+        cat "$work/err" >&2
+        fail "khalc $*: exit status $got, not $status"
+    elif [ -n "$id" ] && ! grep -q "\[KC[0-9]* $id\]\$" "$work/err"; then
+        cat "$work/err" >&2
+        fail "khalc $*: no diagnostic '$id'"
+    fi
+    if [ "$status" != 0 ] && [ -n "$(ls -A "$work/folder")" ]; then
+        fail "khalc $*: it left $(ls -A "$work/folder")"
+    fi
+}
+
+# expect_files FILE...: exactly these are in the folder
+expect_files() {
+    local files
+    files=$(ls -A "$work/folder" | tr '\n' ' ')
+    [ "$files" = "$* " ] || fail "expected the files $*, and found $files"
+}
+
+wrong_command_lines() {
+    expect 2 usage
+    expect 2 usage "$good"
+    expect 2 usage -o k
+    expect 2 usage "$good" -o
+    expect 2 usage "$good" "$good" -o k
+    expect 2 usage "$good" -o k -o l
+    expect 2 usage "$good" -o k --no-such-option
+    expect 2 usage "$good" -o k -x
+    expect 2 usage "$good" -o k -
+    expect 2 usage "$good" -o k -I
+    expect 2 usage "$good" -o k -D
+    expect 2 usage "$good" -o k -U
+    expect 2 usage "$good" -o k -include
+    expect 2 usage "$good" -o k -D ""
+    expect 2 usage "$good" -o k -MF k.d
+    expect 2 usage "$good" -o k -MD -MF
+    expect 2 usage "$good" -o k -MD -MF a.d -MF b.d
+    expect 2 usage "$good" -o k --clang=
+    expect 2 usage "$good" -o k --clang=a --clang=b
+    expect 2 usage "$good" -o k --emit=
+    expect 2 usage "$good" -o k --emit=exe
+    expect 2 usage "$good" --emit=ir --emit=c
+    expect 2 usage "$good" --emit=ir -MD
+    expect 2 usage "$good" -o k --size-t=16
+    expect 2 usage "$good" -o k -Wl,-z
+    expect 2 usage "$good" -o k -Wp,-MD,stolen
+    expect 2 usage "$good" -o k -W
+    expect 2 usage "" -o k
+    expect 2 usage -o k --
+    expect 2 usage -o k -- "$good" -w
+    for name in 1k k-l k.l "k l" float class new khal khal_k _K __k main ""; do
+        expect 2 name "$good" -o "./$name"
+    done
+    expect 2 name "$good" -o ünï
+}
+
+right_command_lines() {
+    expect 0 "" --help
+    grep -q "^usage: khalc" "$work/stdout" || fail "--help does not help"
+    expect 0 "" --version
+    grep -qE '^khalc [0-9]+\.[0-9]+\.[0-9]+$' "$work/stdout" || fail "--version does not tell it"
+    expect 0 "" "$good" -o k
+    expect_files k.khal.c k.khal.h
+    expect 0 "" -ok "$good"
+    expect_files k.khal.c k.khal.h
+    expect 0 "" "$good" -o k -MD
+    expect_files k.khal.c k.khal.d k.khal.h
+    grep -q "good.cl" "$work/folder/k.khal.d" || fail "the dependencies lack the source"
+    expect 0 "" "$good" -o k -MD -MF deps
+    expect_files deps k.khal.c k.khal.h
+    expect 0 "" -o k -- "$good"
+    expect 0 "" -o k -I "$work" -D N=3 -DM -U M -include "$work/header.h" -cl-std=CL1.2 -Wall -w "$good"
+    expect 0 "" --emit=ir "$good"
+    grep -q scale "$work/stdout" || fail "--emit=ir prints no kernel"
+    expect 0 "" --emit=header "$good"
+    grep -q scale_args "$work/stdout" || fail "--emit=header prints no launcher"
+    expect 0 "" --emit=c "$good" -o k.c
+    expect_files k.c
+    expect 0 "" --emit=ir --size-t=32 "$good"
+    mkdir "$work/-dash"
+    cp "$good" "$work/-dash/-good.cl"
+    (cd "$work/-dash" && "${khalc_command[@]}" -o k -- -good.cl) || fail "a file that looks like an option"
+    # A name with what make and the shell take for their own.
+    cp "$good" "$work/a \$b#c'.cl"
+    expect 0 "" "$work/a \$b#c'.cl" -o k -MD
+    grep -qF 'a\ $$b\#c'"'" "$work/folder/k.khal.d" || fail "a dependency is not quoted"
+    # The same input gives the same output.
+    expect 0 "" "$good" -o k
+    cp "$work/folder/k.khal.c" "$work/folder/k.khal.h" "$work"
+    expect 0 "" "$good" -o k
+    cmp "$work/k.khal.c" "$work/folder/k.khal.c" && cmp "$work/k.khal.h" "$work/folder/k.khal.h" ||
+        fail "two runs differ"
+}
+
+hostile_inputs() {
+    expect 1 input "$work/missing.cl" -o k
+    expect 1 input "$work" -o k
+    : >"$work/empty.cl"
+    expect 1 no-kernel "$work/empty.cl" -o k
+    printf 'void helper(void) {}\n' >"$work/helper.cl"
+    expect 1 no-kernel "$work/helper.cl" -o k
+    head -c 20000 "$clang" >"$work/binary.cl"
+    expect 1 source "$work/binary.cl" -o k
+    head -c 3000 /dev/zero >"$work/zeros.cl"
+    expect 1 "" "$work/zeros.cl" -o k
+    printf '\xff\xfe\x00\x01__kernel void \xc3(' >"$work/bytes.cl"
+    expect 1 source "$work/bytes.cl" -o k
+    # deep nesting is an error of clang's or khalc's, never a crash
+    { printf '__kernel void k(__global int* p) { *p = '; head -c 20000 /dev/zero | tr '\0' '('; echo '; }'; } >"$work/deep.cl"
+    expect 1 "" "$work/deep.cl" -o k
+    { printf '__kernel void k(__global int* p) { *p = 1'; for ((i = 0; i < 5000; i++)); do printf ' + *p'; done; echo '; }'; } \
+        >"$work/long.cl"
+    expect 1 nesting "$work/long.cl" -o k
+    printf '#include "self.cl"\n' >"$work/self.cl"
+    expect 1 source "$work/self.cl" -o k
+    printf '__kernel void f(__global int* p) { *p = 1; }\n__kernel void f_args(__global int* p) { *p = 1; }\n' >"$work/clash.cl"
+    expect 1 name "$work/clash.cl" -o k
+    printf '__kernel void load(__global int* p) { *p = 1; }\n' >"$work/load.cl"
+    expect 1 name "$work/load.cl" -o k
+    printf '__kernel void f(__local int* p, int p_count, __global int* o) { *o = p_count + *p; }\n' >"$work/member.cl"
+    expect 1 name "$work/member.cl" -o k
+    expect 1 source "$good" -o k -DSCALE='#'
+    expect 1 source "$good" -o k -include missing.h
+}
+
+clangs() {
+    local keep=("${khalc_command[@]}")
+    khalc_command=("$khalc")
+    expect 1 clang-missing "$good" -o k --clang="$work/no-clang"
+    expect 1 clang-missing "$good" -o k --clang="$work"
+    khalc_command=(env -u KHAL_CLANG PATH="$work/none" "$khalc")
+    expect 1 clang-missing "$good" -o k
+    khalc_command=(env -u KHAL_CLANG PATH= "$khalc")
+    expect 1 clang-missing "$good" -o k
+    khalc_command=(env KHAL_CLANG="$work/no-clang" "$khalc")
+    expect 1 clang-missing "$good" -o k
+    khalc_command=(env KHAL_CLANG="$clang" "$khalc")
+    expect 0 "" "$good" -o k
+    khalc_command=("$khalc")
+    fake() {
+        printf '#!/bin/sh\n%s\n' "$1" >"$work/fake"
+        chmod +x "$work/fake"
+    }
+    fake 'echo "Debian clang version 15.0.7"'
+    expect 1 clang-missing "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) exit 1;; esac'
+    expect 1 "" "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) kill -SEGV $$;; esac'
+    expect 1 clang-failed "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) echo "{ \"kind\": [";; esac'
+    expect 1 clang-failed "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) ;; esac'
+    expect 1 clang-failed "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) head -c 100000 /dev/zero;; esac'
+    expect 1 clang-failed "$good" -o k --clang="$work/fake"
+    fake 'echo "a compiler"'
+    expect 1 clang-missing "$good" -o k --clang="$work/fake"
+    khalc_command=("${keep[@]}")
+}
+
+output_files() {
+    expect 1 output "$good" -o no-such-folder/k
+    : >"$work/file"
+    expect 1 output "$good" -o "$work/file/k"
+    expect 1 output "$good" --emit=ir -o "$work/file/k"
+    expect 1 output "$good" -o /proc/k
+    # One of the two outputs can't be written: the other is not either, and what was there stays.
+    for blocked in h c; do
+        rm -rf "$work/blocked"
+        mkdir -p "$work/blocked/k.khal.$blocked"
+        expect 1 output "$good" -o "$work/blocked/k"
+        [ "$(ls -A "$work/blocked")" = "k.khal.$blocked" ] || fail "a blocked output left $(ls -A "$work/blocked")"
+    done
+    rm -rf "$work/blocked"
+    mkdir "$work/blocked"
+    expect 1 output "$good" -o "$work/blocked/k" -MD -MF "$work/file/d"
+    [ -z "$(ls -A "$work/blocked")" ] || fail "a blocked dependency file left $(ls -A "$work/blocked")"
+    # After an error, an older output is as it was.
+    echo old >"$work/blocked/k.khal.h"
+    expect 1 source "$work/binary.cl" -o "$work/blocked/k"
+    [ "$(cat "$work/blocked/k.khal.h")" = old ] || fail "an error changed an older output"
+    expect 0 "" "$good" -o "$work/blocked/k"
+    grep -q scale_args "$work/blocked/k.khal.h" || fail "an older output was not replaced"
+    # Root may write everywhere; everyone else meets a folder that is read-only.
+    if [ "$(id -u)" != 0 ]; then
+        chmod a-w "$work/blocked"
+        expect 1 output "$good" -o "$work/blocked/l"
+        chmod u+w "$work/blocked"
+    fi
+    # A file system that is full, as far as one can be made: the size of files is limited.
+    khalc_command=(bash -c 'ulimit -f 1; exec "$0" "$@"' "$khalc" --clang="$clang")
+    expect 1 output "$big" -o k
+    khalc_command=("$khalc" --clang="$clang")
+    if [ -e /dev/full ]; then
+        "$khalc" --clang="$clang" --emit=ir "$good" >/dev/full 2>"$work/err"
+        grep -q "\[KC[0-9]* output\]" "$work/err" || fail "a full standard output is not noticed"
+    fi
+    cp "$good" "$work/blocked/s.khal.c"
+    expect 1 usage "$work/blocked/s.khal.c" -o "$work/blocked/s"
+    cmp "$good" "$work/blocked/s.khal.c" || fail "the source was overwritten"
+    expect 1 usage "$good" -o k -MD -MF k.khal.h
+}
+
+usage() {
+    khalc_command=("$khalc" --clang="$clang")
+    good="$work/good.cl"
+    printf '#ifndef SCALE\n#define SCALE 2\n#endif\n__kernel void scale(__global int* p)\n{\n    p[get_global_id(0)] *= SCALE;\n}\n' \
+        >"$good"
+    echo '#define HEADER 1' >"$work/header.h"
+    big="$work/big.cl"
+    for ((i = 0; i < 60; i++)); do
+        echo "__kernel void k$i(__global int* p) { p[get_global_id(0)] += $i; }"
+    done >"$big"
+    wrong_command_lines
+    right_command_lines
+    hostile_inputs
+    clangs
+    output_files
+}
+
+cd "$here" || exit 1
+shopt -s nullglob
+case $part in
+golden) golden ;;
+error) errors ;;
+usage) usage ;;
+*) echo "usage: run.sh golden|error|usage KHALC CLANG [--update]" >&2; exit 2 ;;
+esac
+echo "$part: $count runs, $failures failed"
+[ $failures = 0 ] && [ $count != 0 ]
