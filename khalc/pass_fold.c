@@ -1,6 +1,6 @@
-/* Folds operations on constants and the detours that a builder leaves, so that what is emitted stays
- * readable. Floating arithmetic is never folded: its rounding is the device's. Conversions of constants
- * are, where the result is exact. */
+/* Folds operations on constants and the detours that a builder leaves, so that what is emitted
+ * stays readable. Floating arithmetic is never folded: its rounding is the device's. Conversions of
+ * constants are, where the result is exact. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static bool is_int_value(const kc_expr* e, uint64_t bits)
 
 static bool is_int_zero(const kc_expr* e)
 {
-    return is_int_value(e, 0) || (e->kind == KC_EX_ZERO && e->type->kind == KC_TYPE_INT);
+    return is_int_value(e, 0);
 }
 
 static kc_expr* at(kc_expr* made, const kc_expr* e)
@@ -188,8 +188,8 @@ static double float_value(const kc_expr* e)
     return (double)narrow;
 }
 
-/* The constant of type `to` that is exactly `value`, else e. Halves are left alone, and so are NaNs,
- * infinities, and zeros with a sign, which no comparison tells apart. */
+/* The constant of type `to` that is exactly `value`, else e. Halves are left alone, and so are
+ * NaNs, infinities, and zeros with a sign, which no comparison tells apart. */
 static kc_expr* exact_float(kc_module* m, kc_expr* e, double value)
 {
     if (e->type->width == 16 || !isfinite(value) || (value == 0 && signbit(value)))
@@ -225,8 +225,6 @@ static kc_expr* fold_convert(kc_module* m, kc_expr* e)
         return a;
     if (to->kind == KC_TYPE_BOOL && bool_behind(a))
         return bool_behind(a);
-    if (is_int_zero(a) && a->kind == KC_EX_ZERO && kc_is_scalar(to))
-        return at(kc_ex_zero(m, to), e);
     if (a->kind != KC_EX_CONST)
         return e;
     if (from->kind == KC_TYPE_FLOAT) {
@@ -291,6 +289,9 @@ static kc_expr* fold_address(kc_module* m, kc_expr* e)
 static kc_expr* fold_node(kc_module* m, kc_expr* e)
 {
     switch (e->kind) {
+    case KC_EX_ZERO:
+        return e->type->kind == KC_TYPE_INT || e->type->kind == KC_TYPE_BOOL ? make_int(m, e, 0)
+                                                                             : e;
     case KC_EX_UNARY: return fold_unary(m, e);
     case KC_EX_BINARY: return fold_binary(m, e);
     case KC_EX_CONVERT: return fold_convert(m, e);
@@ -326,8 +327,8 @@ static void fold_loop(kc_stmt* s)
 {
     if (s->value->u.bits) {
         s->value = NULL;
-    } else if (
-        !s->test_at_end) { /* head runs once; what leaves the loop from there leaves the BLOCK */
+    } else if (!s->test_at_end) { /* head runs once; what leaves the loop from there leaves the
+                                     BLOCK */
         s->kind = KC_ST_BLOCK;
         s->value = NULL;
         s->body = s->head;

@@ -1,10 +1,10 @@
-/* A call becomes a BLOCK: the parameters as variables of their own, then a copy of the callee's body, in
- * which a RETURN assigns the result and leaves the BLOCK. Callees stand before callers, so what is
- * copied has had its own calls inlined already. */
+/* A call becomes a BLOCK: the parameters as variables of their own, then a copy of the callee's
+ * body, in which a RETURN assigns the result and leaves the BLOCK. Callees stand before callers, so
+ * what is copied has had its own calls inlined already. */
 #include "ir.h"
 
-/* More copied statements and expressions than this come from functions that call others several times,
- * many levels deep; no compiler behind khalc would finish with them. */
+/* More copied statements and expressions than this come from functions that call others several
+ * times, many levels deep; no compiler behind khalc would finish with them. */
 enum { KC_MAX_COPIED = 1000000 };
 
 typedef struct kc_inliner {

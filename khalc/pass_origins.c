@@ -153,7 +153,8 @@ static void mark_stmt(kc_stmt* s, void* user)
     kc_stmt_walk_exprs(s, mark_address_taken, user);
 }
 
-/* What can be reached through a pointer, or is a union, may be given pointers that no edge shows. */
+/* What can be reached through a pointer, or is a union, may be given pointers that no edge shows.
+ */
 static void flow_unknown(kc_flow* flow, kc_node* node)
 {
     const kc_var* v = node->var;
@@ -273,16 +274,21 @@ static bool apply_edge(kc_roots* sets, const kc_edge* edge, size_t word_count)
     return false;
 }
 
+static bool has_root(const kc_roots* set, uint32_t index)
+{
+    return set->words[index >> 6] >> (index & 63) & 1;
+}
+
 static void store_origin(const kc_flow* flow, kc_var* v, const kc_roots* set)
 {
     kc_origin* origin = &v->origin;
     *origin = (kc_origin){.is_unknown = set->is_unknown};
     for (uint32_t i = 0; i < flow->node_count; i++)
-        origin->count += set->words[i >> 6] >> (i & 63) & 1;
+        origin->count += has_root(set, i);
     origin->roots = KC_NEW_ARRAY(flow->m->arena, kc_var*, origin->count);
     uint32_t n = 0;
     for (uint32_t i = 0; i < flow->node_count; i++)
-        if (set->words[i >> 6] >> (i & 63) & 1)
+        if (has_root(set, i))
             origin->roots[n++] = flow->nodes[i]->var;
 }
 

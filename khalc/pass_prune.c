@@ -39,8 +39,8 @@ static void mark_callee(kc_stmt* s, void* user)
         s->callee->pass_data = user;
 }
 
-/* Callers stand after callees: from the last function to the first, each is known to be reached or not
- * when its turn comes. */
+/* Callers stand after callees: from the last function to the first, each is known to be reached or
+ * not when its turn comes. */
 static void prune_functions(kc_module* m)
 {
     uint32_t count = 0;

@@ -1,11 +1,12 @@
-/* Which values and which control flow are the same for all work-items of a group. docs/ir.md explains
- * the rules; in short:
+/* Which values and which control flow are the same for all work-items of a group. docs/ir.md
+ * explains the rules; in short:
  *
- * A *frame* is a statement that control can be inside of. Its level says how far the work-items that
- * are inside its enclosing frames may differ in running what stands inside: by its condition, and by
- * exits to its end that some took and others did not. A variable that is assigned in frames inside of
- * its own scope takes on their level, because after them some work-items have the new value and others
- * the old one. Frames around its scope don't matter: who is not in them doesn't see the variable.
+ * A *frame* is a statement that control can be inside of. Its level says how far the work-items
+ * that are inside its enclosing frames may differ in running what stands inside: by its condition,
+ * and by exits to its end that some took and others did not. A variable that is assigned in frames
+ * inside of its own scope takes on their level, because after them some work-items have the new
+ * value and others the old one. Frames around its scope don't matter: who is not in them doesn't
+ * see the variable.
  *
  * All levels only rise, and the whole module is walked again until none does. */
 #include <string.h>
@@ -14,11 +15,12 @@
 
 enum { KC_LEVELS = KC_UNIFORM_VARYING + 1, KC_NO_FRAME = -1 };
 
-/* What is known of a loop from the walks before: what leaves late counts from the second turn on. */
+/* What is known of a loop from the walks before: what leaves late counts from the second turn on.
+ */
 typedef struct kc_loop_facts {
-    kc_uniformity level; /* of the loop itself: its condition, and BREAKs of it */
-    int outer
-        [KC_LEVELS]; /* innermost frame around the loop that something inside exits to at that level */
+    kc_uniformity level;  /* of the loop itself: its condition, and BREAKs of it */
+    int outer[KC_LEVELS]; /* innermost frame around the loop that something inside exits to at that
+                             level */
 } kc_loop_facts;
 
 typedef struct kc_frame {
@@ -111,7 +113,8 @@ static void exit_to(kc_uniform* u, int frame)
 {
     const kc_uniformity level = level_inside(u, frame);
     if (level == KC_UNIFORM_CONSTANT)
-        return; /* all who are in the frame leave, so that the rest of it is not run by some alone */
+        return; /* all who are in the frame leave, so that the rest of it is not run by some alone
+                 */
     for (int i = u->frame_count - 1; i > frame; i--) {
         kc_frame* f = &u->frames[i];
         if (!f->stmt || f->stmt->kind != KC_ST_LOOP || f->is_body)

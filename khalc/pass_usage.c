@@ -1,5 +1,5 @@
-/* What a module's variables, statements and functions do: the facts that need no more than one look at
- * the tree, and what is read and written through pointers. */
+/* What a module's variables, statements and functions do: the facts that need no more than one look
+ * at the tree, and what is read and written through pointers. */
 #include "flow.h"
 
 typedef struct kc_usage {

@@ -1,5 +1,6 @@
-/* Checks every rule at the head of ir.h. What comes out of a builder or a pass is checked before the
- * next one relies on it, so that a fault of khalc shows as a diagnostic and not as wrong code. */
+/* Checks every rule at the head of ir.h. What comes out of a builder or a pass is checked before
+ * the next one relies on it, so that a fault of khalc shows as a diagnostic and not as wrong code.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
