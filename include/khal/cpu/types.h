@@ -4,6 +4,8 @@
 #ifndef KHAL_CPU_TYPES_H
 #define KHAL_CPU_TYPES_H
 
+#include <khal/cpu/names.h>
+
 #include <stdbool.h>
 #include <stdint.h>
 
