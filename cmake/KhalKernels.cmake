@@ -38,10 +38,10 @@ function(khal_add_kernels target source)
     target_sources(${target} PRIVATE ${base}.khal.c)
     target_include_directories(${target} PRIVATE ${folder})
     # What <khal/cpu.h> asks for: vectorised loops need maths without errno and traps. Kernels are optimised in
-    # debug builds too.
+    # debug builds too; KHAL_KERNEL_COMPILE_OPTIONS has the last word.
     if(NOT MSVC)
         set_property(SOURCE ${base}.khal.c PROPERTY COMPILE_OPTIONS
-            ${KHAL_KERNEL_COMPILE_OPTIONS} -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -ffp-contract=off)
+            -std=gnu11 -O3 -fno-math-errno -fno-trapping-math ${KHAL_KERNEL_COMPILE_OPTIONS})
     endif()
 endfunction()
 cmake_policy(POP)
