@@ -1,0 +1,4 @@
+#include "operators.h"
+
+INTS(short, short)
+INTS(ushort, short)

@@ -1,0 +1,4 @@
+#include "operators.h"
+
+INTS(int, int)
+INTS(uint, int)

@@ -1,0 +1,4 @@
+#include "operators.h"
+
+INTS(long, long)
+INTS(ulong, long)

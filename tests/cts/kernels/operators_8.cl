@@ -1,0 +1,4 @@
+#include "operators.h"
+
+INTS(char, char)
+INTS(uchar, char)
