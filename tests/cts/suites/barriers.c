@@ -219,7 +219,7 @@ static void share(const group* g, const uint32_t* values, uint32_t* out)
 static void barrier_in_helpers(group* g)
 {
     const uint32_t n = g->n;
-    uint32_t v[MOST], one[MOST], two[MOST];
+    uint32_t v[MOST] = {0}, one[MOST] = {0}, two[MOST] = {0};
     memcpy(v, g->a, n * 4);
     share(g, v, one);
     for (uint32_t l = 0; l < n; l++) two[l] = v[l] * 2;
