@@ -127,8 +127,7 @@ typedef struct khal__backend {
 
 extern const khal__backend khal__cpu_backend, khal__noop_backend;
 
-/* In order of preference, ended by NULL (src/core/registry.c). */
-extern const khal__backend* const khal__backends[];
+/* The tables of this build stand in src/core/registry.c, in order of preference. */
 
 /* ---- what a backend may use of the front ------------------------------------------------------- */
 
@@ -152,6 +151,7 @@ uint32_t khal__function_index(khal_function* function);               /* in the 
 const khal_kernel_info* khal__function_kernel(khal_function* function);
 
 khal_device_info* khal__device_info(khal_device* device);
+bool khal__device_is_up(khal_device* device);                         /* not lost */
 uint64_t khal__device_epoch(khal_device* device);                     /* khal__clock_now() when it was opened */
 void khal__device_print(khal_device* device, const char* text, size_t size); /* kernels' printf, one call at a time */
 

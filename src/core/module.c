@@ -1,0 +1,356 @@
+#include "core.h"
+
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#endif
+#include <xxhash.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+/* ---- what is asked for ------------------------------------------------------------------------- */
+
+static khal_status choose_library_code(khal_device* device, const khal_module_desc* desc, khal_code* out_code)
+{
+    const khal_kernel_library* library = desc->library;
+    if (library->version != KHAL_LIBRARY_VERSION)
+        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label, "the kernel library has version %u; this khal takes %u",
+                          library->version, KHAL_LIBRARY_VERSION);
+    if ((library->kernel_count > 0 && library->kernels == NULL) || (library->code_count > 0 && library->codes == NULL))
+        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "the kernel library %s lacks its tables",
+                          library->name != NULL ? library->name : "");
+    uint32_t formats = 0;
+    bool other_abi = false;
+    for (uint32_t i = 0; i < library->code_count; ++i) {
+        const khal_code* code = &library->codes[i];
+        if (code->format > KHAL_FORMAT_MSL)
+            continue;
+        formats |= 1u << code->format;
+        if ((device->info.formats & (1u << code->format)) == 0)
+            continue;
+        if (code->format == KHAL_FORMAT_CPU ? code->cpu_kernels == NULL : code->bytes == NULL || code->size == 0)
+            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "code %u of the kernel library is empty", i);
+        if (code->format == KHAL_FORMAT_CPU && code->abi != KHAL_CPU_ABI) {
+            other_abi = true;
+            continue;
+        }
+        *out_code = *code;
+        return KHAL_OK;
+    }
+    if (other_abi)
+        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label, "the kernel library's CPU code is for another khal than ABI %u",
+                          KHAL_CPU_ABI);
+    char have[160], takes[160];
+    khal__format_list(formats, have, sizeof have);
+    khal__format_list(device->info.formats, takes, sizeof takes);
+    return khal__fail(device, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label, "the kernel library has %s; %s takes %s", have, device->info.name,
+                      takes);
+}
+
+static khal_status check_foreign(khal_device* device, const khal_module_desc* desc, uint32_t* out_format)
+{
+    const uint32_t format = khal__foreign_format(desc->code, desc->code_size);
+    char takes[160];
+    const uint32_t foreign_formats = device->info.formats & ~(1u << KHAL_FORMAT_CPU);
+    khal__format_list(device->info.formats, takes, sizeof takes);
+    if (format == KHAL_FORMAT_NONE) {
+        char begin[3 * 8 + 1] = "";
+        for (size_t i = 0; i < 8 && i < desc->code_size; ++i)
+            snprintf(begin + 3 * i, 4, " %02x", ((const unsigned char*)desc->code)[i]);
+        return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label, "%llu bytes in no known format, beginning with%s; %s takes %s",
+                          (unsigned long long)desc->code_size, begin, device->info.name, takes);
+    }
+    if ((foreign_formats & (1u << format)) == 0)
+        return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label, "the code is %s; %s takes %s", khal__format_name(format),
+                          device->info.name, takes);
+    if (format == KHAL_FORMAT_SPIRV) {
+        const char* wrong = khal__spirv_check(desc->code, desc->code_size);
+        if (wrong != NULL)
+            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "broken SPIR-V: %s", wrong);
+    }
+    *out_format = format;
+    return KHAL_OK;
+}
+
+/* ---- entry points of foreign code -------------------------------------------------------------- */
+
+typedef struct listing {
+    khal_module* module;  /* NULL: count */
+    char* strings;
+    uint32_t count, specialization_count;
+    size_t string_size;
+} listing;
+
+static bool list_entry(void* user, const char* name, size_t length, const uint32_t workgroup_size[3])
+{
+    listing* l = user;
+    if (l->module != NULL) {
+        khal_kernel_info* info = &l->module->own_kernels[l->count];
+        memset(info, 0, sizeof *info);
+        char* copy = l->strings + l->string_size;
+        memcpy(copy, name, length);
+        copy[length] = 0;
+        info->name = copy;
+        info->flags = KHAL_KERNEL_IS_FOREIGN;
+        memcpy(info->workgroup_size, workgroup_size, sizeof info->workgroup_size);
+    }
+    ++l->count;
+    l->string_size += length + 1;
+    return l->count < UINT32_MAX;
+}
+
+static bool list_specialization(void* user, uint32_t id)
+{
+    listing* l = user;
+    if (l->module != NULL)
+        l->module->specialization_ids[l->specialization_count] = id;
+    ++l->specialization_count;
+    return l->specialization_count < UINT32_MAX;
+}
+
+/* False: out of memory. */
+static bool list_foreign(khal_device* device, khal_module* module)
+{
+    listing counted = {0};
+    khal__foreign_visitor visitor = {list_entry, list_specialization, &counted};
+    khal__foreign_visit(module->code.format, module->code.bytes, module->code.size, &visitor);
+    if (counted.specialization_count > 0) {
+        module->specialization_ids = khal__alloc(device, counted.specialization_count * sizeof(uint32_t), 16);
+        if (module->specialization_ids == NULL)
+            return false;
+        module->specialization_count = counted.specialization_count;
+    }
+    if (counted.count > 0) {
+        module->own_kernels_size = counted.count * sizeof(khal_kernel_info) + counted.string_size;
+        module->own_kernels = khal__alloc(device, module->own_kernels_size, 16);
+        if (module->own_kernels == NULL)
+            return false;
+    }
+    listing filled = {.module = module};
+    if (counted.count > 0)
+        filled.strings = (char*)(module->own_kernels + counted.count);
+    visitor.user = &filled;
+    khal__foreign_visit(module->code.format, module->code.bytes, module->code.size, &visitor);
+    module->kernels = module->own_kernels;
+    module->kernel_count = counted.count;
+    return true;
+}
+
+/* ---- the cache --------------------------------------------------------------------------------- */
+
+/* The module with a reference of the library's own, or NULL. */
+static khal_module* find_cached(khal_device* device, const khal_module_desc* desc, const khal_code* code, uint64_t hash)
+{
+    khal_module* found = NULL;
+    khal__mutex_lock(&device->module_lock);
+    for (khal_module* m = device->modules; m != NULL && found == NULL; m = m->cache_next) {
+        if (m->library != desc->library || m->hash != hash || m->code.format != code->format || m->passthrough != desc->passthrough)
+            continue;
+        if (m->library == NULL && (m->code.size != code->size || memcmp(m->code.bytes, code->bytes, code->size) != 0))
+            continue;
+        unsigned refs = atomic_load(&m->object.refs);
+        while (refs != 0 && !atomic_compare_exchange_weak(&m->object.refs, &refs, refs + 1))
+            ;
+        if (refs != 0)
+            found = m;
+    }
+    khal__mutex_unlock(&device->module_lock);
+    return found;
+}
+
+/* Turns a reference of the library's own into a public one. */
+static void publish(khal_module* module)
+{
+    if (atomic_fetch_add_explicit(&module->object.public_refs, 1, memory_order_acq_rel) == 0)
+        khal__device_hold(module->object.device);
+    else
+        khal__object_drop(&module->object);
+}
+
+static void uncache(khal_module* module)
+{
+    khal_device* device = module->object.device;
+    khal__mutex_lock(&device->module_lock);
+    if (module->cached) {
+        khal_module** link = &device->modules;
+        while (*link != module)
+            link = &(*link)->cache_next;
+        *link = module->cache_next;
+        module->cached = false;
+    }
+    khal__mutex_unlock(&device->module_lock);
+}
+
+static size_t module_size(const khal_device* device) { return KHAL__IMPL_OFFSET(khal_module) + device->backend->module_size; }
+
+static void free_module(khal_device* device, khal_module* module)
+{
+    if (module->library == NULL)
+        khal__free(device, (void*)(uintptr_t)module->code.bytes, module->code.size);
+    if (module->own_kernels != NULL)
+        khal__free(device, module->own_kernels, module->own_kernels_size);
+    if (module->specialization_ids != NULL)
+        khal__free(device, module->specialization_ids, module->specialization_count * sizeof(uint32_t));
+    khal__mutex_destroy(&module->poll_lock);
+    khal__free(device, module, module_size(device));
+}
+
+void khal__module_destroy(khal_module* module)
+{
+    khal_device* device = module->object.device;
+    uncache(module);
+    khal__object_unlist(&module->object);
+    device->backend->module_destroy(module);
+    free_module(device, module);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------- */
+
+static khal_status make(khal_device* device, const khal_module_desc* desc, const khal_code* code, uint64_t hash, const char* file, int line,
+                        khal_module** out_module)
+{
+    khal_module* module = khal__alloc_zeroed(device, module_size(device), KHAL__IMPL_ALIGN);
+    if (module == NULL)
+        return khal__fail_memory(device, desc->label, "the module", module_size(device));
+    module->object.device = device;
+    khal__copy_label(module->object.label, desc->label);
+    module->library = desc->library;
+    module->passthrough = desc->passthrough;
+    module->hash = hash;
+    module->code = *code;
+    khal__mutex_init(&module->poll_lock);
+    if (desc->library != NULL) {
+        module->kernels = desc->library->kernels;
+        module->kernel_count = desc->library->kernel_count;
+    } else {
+        void* copy = khal__alloc(device, code->size, 16);
+        if (copy != NULL)
+            memcpy(copy, code->bytes, code->size);
+        module->code.bytes = copy;
+        if (copy == NULL || !list_foreign(device, module)) {
+            free_module(device, module);
+            return khal__fail_memory(device, desc->label, "the module's code", code->size);
+        }
+    }
+    atomic_init(&module->state, device->backend->module_poll != NULL ? KHAL_NOT_READY : KHAL_OK);
+    const khal_status status = device->backend->module_create(module, desc, &module->code);
+    if (status != KHAL_OK) {
+        free_module(device, module);
+        return status;
+    }
+    khal__object_init(device, &module->object, KHAL__KIND_MODULE, desc->label, file, line);
+    khal__mutex_lock(&device->module_lock);
+    module->cached = true;
+    module->cache_next = device->modules;
+    device->modules = module;
+    khal__mutex_unlock(&device->module_lock);
+    *out_module = module;
+    return KHAL_OK;
+}
+
+static khal_status load(khal_device* device, const khal_module_desc* desc, khal_module** out_module, const char* file, int line)
+{
+    if (device == NULL || desc == NULL || out_module == NULL)
+        return khal__fail_null(device, NULL, device == NULL ? "device" : desc == NULL ? "desc" : "out_module");
+    if (khal__is_lost(device))
+        return khal__fail_lost(device);
+    if ((desc->library != NULL) == (desc->code != NULL) || (desc->code != NULL && desc->code_size == 0))
+        return khal__fail(device, KHAL_ERROR_MODULE_DESC, 0, desc->label, "%s",
+                          desc->library != NULL ? "both a library and code are given"
+                          : desc->code == NULL  ? "neither a library nor code is given"
+                                                : "the code has 0 bytes");
+    khal_code code = {0};
+    uint64_t hash = 0;
+    khal_status status;
+    if (desc->library != NULL) {
+        status = choose_library_code(device, desc, &code);
+    } else {
+        status = check_foreign(device, desc, &code.format);
+        code.bytes = desc->code;
+        code.size = desc->code_size;
+        hash = status == KHAL_OK ? XXH3_64bits(desc->code, desc->code_size) : 0;
+    }
+    if (status != KHAL_OK)
+        return status;
+    khal_module* module = find_cached(device, desc, &code, hash);
+    if (module != NULL)
+        publish(module);
+    else
+        status = make(device, desc, &code, hash, file, line, &module);
+    if (status == KHAL_OK)
+        *out_module = module;
+    return status;
+}
+
+khal_status khal__module_poll(khal_module* module)
+{
+    khal_status state = (khal_status)atomic_load_explicit(&module->state, memory_order_acquire);
+    if (state != KHAL_NOT_READY)
+        return state;
+    khal_device* device = module->object.device;
+    khal__callbacks_hold();
+    khal__mutex_lock(&module->poll_lock);
+    state = (khal_status)atomic_load_explicit(&module->state, memory_order_relaxed);
+    if (state == KHAL_NOT_READY) {
+        state = device->backend->module_poll(module);
+        if (state != KHAL_NOT_READY && state != KHAL_OK) {
+            module->error = *khal_error_get();
+            uncache(module); /* the next load tries again */
+        }
+        atomic_store_explicit(&module->state, state, memory_order_release);
+    }
+    khal__mutex_unlock(&module->poll_lock);
+    khal__callbacks_go(device);
+    return state;
+}
+
+khal_status khal_module_load_poll(khal_module* module)
+{
+    if (module == NULL)
+        return khal__fail_null(NULL, NULL, "module");
+    if (khal__is_lost(module->object.device))
+        return khal__fail_lost(module->object.device);
+    const khal_status state = khal__module_poll(module);
+    return state == KHAL_OK || state == KHAL_NOT_READY ? state : khal__error_again(&module->error);
+}
+
+khal_status khal_module_load_begin(khal_device* device, const khal_module_desc* desc, khal_module** out_module)
+{
+    return load(device, desc, out_module, NULL, 0);
+}
+
+khal_status khal_module_load_at(const char* file, int line, khal_device* device, const khal_module_desc* desc,
+                                khal_module** out_module)
+{
+    khal_module* module = NULL;
+    khal_status status = load(device, desc, out_module != NULL ? &module : NULL, file, line);
+    if (status != KHAL_OK)
+        return status;
+    while ((status = khal_module_load_poll(module)) == KHAL_NOT_READY)
+        khal__nap();
+    if (status != KHAL_OK) {
+        khal_module_release(module);
+        return status;
+    }
+    *out_module = module;
+    return KHAL_OK;
+}
+
+void khal_module_retain(khal_module* module) { khal__object_retain((khal__object*)module); }
+void khal_module_release(khal_module* module) { khal__object_release((khal__object*)module); }
+uint32_t khal_module_get_kernel_count(const khal_module* module) { return module != NULL ? module->kernel_count : 0; }
+
+const char* khal_module_get_kernel_name(const khal_module* module, uint32_t index)
+{
+    return module != NULL && index < module->kernel_count ? module->kernels[index].name : NULL;
+}
+
+void* khal__module_impl(khal_module* module) { return (char*)module + KHAL__IMPL_OFFSET(khal_module); }
+khal_device* khal__module_device(khal_module* module) { return module->object.device; }
+const khal_kernel_library* khal__module_library(khal_module* module) { return module->library; }
+const khal_code* khal__module_code(khal_module* module) { return &module->code; }
