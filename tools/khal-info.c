@@ -61,7 +61,7 @@ static void print_bytes(uint64_t bytes)
         unit++;
     }
     if (value == (double)(uint64_t)value) {
-        printf("%.0f %s", value, units[unit]);
+        printf("%.0f %s", value, bytes == 1 ? "byte" : units[unit]);
     } else {
         printf("%.1f %s", value, units[unit]);
     }

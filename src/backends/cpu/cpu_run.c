@@ -232,7 +232,7 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
     if (!cpu_pool_run(&device->pool, &work)) {
         char message[160];
         snprintf(message, sizeof message, "no memory for the %llu bytes that a work-group needs", (unsigned long long)scratch);
-        fail(submission, KHAL_OUT_OF_MEMORY, KHAL_ERROR_OUT_OF_MEMORY, message);
+        fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_OUT_OF_MEMORY, message);
         return;
     }
     learn(function, hash, khal__clock_now() - begin, item_total, (uint32_t)threads);
