@@ -308,6 +308,7 @@ typedef struct kc_module {
     kc_record** records;    /* in order of definition */
     uint32_t next_var_id;
     bool has_uniformity;    /* kc_pass_uniformity's results hold: the text form shows them; lowering clears it */
+    bool omit_lines;        /* kc_emit_c leaves out #line */
     const kc_type* type_table[256];
 } kc_module;
 

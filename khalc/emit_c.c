@@ -1,0 +1,380 @@
+/* The CPU target: a module as C. A kernel without barriers is a function of one work-item, called in loops that vectorise;
+ * one with barriers is laid out by emit_c_group.c. */
+#include <string.h>
+
+#include "emit_c.h"
+
+/* Inlined statements of a helper function that is always inlined, at most: calls of calls must not explode. */
+#define INLINE_LIMIT 400
+
+/* ---- what functions need --------------------------------------------------------------------------------- */
+
+static void scan_expr(kc_expr** slot, void* user)
+{
+    kc_fn_info* info = user;
+    const kc_expr* e = *slot;
+    if (e->kind == KC_EX_WORK_ITEM && e->u.query != KC_QUERY_GLOBAL_OFFSET) {
+        uint32_t dimensions = 7;
+        if (e->u.query == KC_QUERY_WORK_DIM)
+            dimensions = 1;
+        else if (e->args[0]->kind == KC_EX_CONST)
+            dimensions = e->args[0]->u.bits < 3 ? 1u << e->args[0]->u.bits : 0;
+        info->queries |= dimensions << (3u * e->u.query);
+    } else if (e->kind == KC_EX_LOCAL_BYTES) {
+        info->needs_launch = true;
+    } else if (e->kind == KC_EX_INDEX && kc_is_vector(e->args[0]->type) && e->args[1]->kind != KC_EX_CONST) {
+        info->has_private_memory = true;
+    } else if (e->kind == KC_EX_DEREF && e->args[0]->type->is_volatile) {
+        info->has_volatile = true;
+    }
+}
+
+static bool has_array(const kc_type* t)
+{
+    if (t->kind == KC_TYPE_ARRAY)
+        return true;
+    if (t->kind != KC_TYPE_STRUCT)
+        return false;
+    for (uint32_t i = 0; i < t->record->field_count; i++)
+        if (t->record->is_union || has_array(t->record->fields[i].type))
+            return true;
+    return false;
+}
+
+static void scan_stmt(kc_stmt* s, void* user)
+{
+    kc_fn_info* info = user;
+    kc_stmt_walk_exprs(s, scan_expr, info);
+    info->statements++;
+    if (s->kind == KC_ST_DECLARE && (s->var->is_address_taken || has_array(s->var->type)))
+        info->has_private_memory = true;
+    if (s->kind == KC_ST_PRINTF)
+        info->needs_launch = true;
+    if (s->kind == KC_ST_CALL && s->callee->pass_data) {
+        const kc_fn_info* callee = s->callee->pass_data;
+        info->queries |= callee->queries;
+        info->needs_launch |= callee->needs_launch;
+        info->has_private_memory |= callee->has_private_memory;
+        info->has_volatile |= callee->has_volatile;
+        info->statements += callee->statements;
+    }
+}
+
+static void scan_function(kc_emc* em, kc_function* f)
+{
+    kc_fn_info* info = KC_NEW(em->m->arena, kc_fn_info);
+    for (uint32_t i = 0; i < f->param_count; i++)
+        info->has_private_memory |= f->params[i]->is_address_taken || has_array(f->params[i]->type);
+    kc_block_walk(&f->body, scan_stmt, info);
+    f->pass_data = info;
+}
+
+/* ---- parameters -------------------------------------------------------------------------------------------- */
+
+static const char* extra(kc_emc* em, const kc_fn_info* info, const char* prefix)
+{
+    const char* s = "";
+    for (uint32_t q = 0; q < 8; q++)
+        for (uint32_t d = 0; d < 3; d++)
+            if (info->queries >> (3 * q + d) & 1)
+                s = kc_format(em->m->arena, "%s%s%s%s", s, *s ? ", " : "", q == KC_QUERY_WORK_DIM && *prefix ? "khal_uint " : prefix,
+                              kc_emc_query_name((kc_query)q, d));
+    if (info->needs_launch)
+        s = kc_format(em->m->arena, "%s%s%skhal_launch", s, *s ? ", " : "", *prefix ? "const khal_cpu_launch* " : "");
+    return s;
+}
+
+const char* kc_emc_extra_args(kc_emc* em, const kc_fn_info* callee)
+{
+    return extra(em, callee, "");
+}
+
+/* A __local variable is a pointer into scratch; an array's name, as in C, the address of its first element. */
+static const char* local_declare(kc_emc* em, kc_var* v, bool is_const)
+{
+    const char* name = kc_format(em->m->arena, "*%srestrict %s", is_const ? "const " : "", kc_emc_var(em, v));
+    if (v->type->kind == KC_TYPE_ARRAY && v->type->element->kind == KC_TYPE_ARRAY)
+        return kc_emc_declare(em, v->type->element, kc_format(em->m->arena, "(%s)", name), false);
+    return kc_emc_declare(em, v->type->kind == KC_TYPE_ARRAY ? v->type->element : v->type, name, false);
+}
+
+static const char* param_list(kc_emc* em, kc_function* f)
+{
+    const char* s = "";
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        kc_var* v = f->params[i];
+        const char* name = kc_emc_var(em, v);
+        if (kc_is_pointer(v->type) && v->type->is_restrict)
+            name = kc_format(em->m->arena, "restrict %s", name);
+        s = kc_format(em->m->arena, "%s%s%s", s, i ? ", " : "", kc_emc_declare(em, v->type, name, false));
+    }
+    for (uint32_t i = 0; i < f->local_count; i++)
+        s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "", local_declare(em, f->locals[i], false));
+    const char* more = extra(em, f->pass_data, "uint64_t ");
+    return *s || *more ? kc_format(em->m->arena, "%s%s%s", s, *s && *more ? ", " : "", more) : "void";
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+uint64_t kc_emc_local_layout(kc_function* f, uint64_t* offsets)
+{
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < f->local_count; i++) {
+        if (offsets)
+            offsets[i] = end;
+        end = round_up(end + f->locals[i]->type->size, 128);
+    }
+    return end;
+}
+
+void kc_emc_kernel_params(kc_emc* em, kc_function* f, const khal_kernel_info* info)
+{
+    uint64_t* offsets = KC_NEW_ARRAY(em->m->arena, uint64_t, f->local_count + 1);
+    const uint64_t fixed = kc_emc_local_layout(f, offsets);
+    for (uint32_t i = 0; i < f->local_count; i++)
+        kc_emc_line(em, "%s = (void*)((char*)khal_scratch + %llu);", local_declare(em, f->locals[i], true),
+                    (unsigned long long)offsets[i]);
+    if (info->local_count)
+        kc_emc_line(em, "char* khal_next_local = (char*)khal_scratch + %llu;", (unsigned long long)fixed);
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        kc_var* v = f->params[i];
+        const khal_arg_info* arg = &info->args[i];
+        const char* name = kc_emc_var(em, v);
+        if (em->plan) {
+            const kc_var_plan* p = v->pass_data;
+            if (p->home == KC_HOME_ARRAY)
+                name = kc_format(em->m->arena, "khal_arg%u", i);
+        }
+        if (arg->kind == KHAL_ARG_VALUE) {
+            kc_emc_line(em, "%s;", kc_emc_declare(em, v->type, name, false));
+            kc_emc_line(em, "__builtin_memcpy(&%s, (const char*)khal_launch->push_constants + %u, sizeof(%s));", name, arg->offset, name);
+        } else if (arg->kind == KHAL_ARG_LOCAL) {
+            kc_emc_line(em, "%s = (void*)khal_next_local;", kc_emc_declare(em, v->type, name, false));
+            kc_emc_line(em, "khal_next_local += (khal_launch->local_sizes[%u] + 127) & ~127ull;", arg->index);
+        } else {
+            kc_emc_line(em, "%s = khal_launch->bindings[%u];", kc_emc_declare(em, v->type, name, false), arg->index);
+        }
+    }
+}
+
+void kc_emc_query_constants(kc_emc* em, kc_function* f, uint32_t queries)
+{
+    static const struct { kc_query query; const char* field; } launch[] = {
+        {KC_QUERY_GLOBAL_SIZE, "global_size"}, {KC_QUERY_LOCAL_SIZE, "local_size"}, {KC_QUERY_NUM_GROUPS, "group_count"},
+    };
+    if (queries >> (3 * KC_QUERY_WORK_DIM) & 1)
+        kc_emc_line(em, "const khal_uint khal_dim = khal_launch->work_dim;");
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t d = 0; d < 3; d++) {
+            if (!(queries >> (3 * launch[i].query + d) & 1))
+                continue;
+            const char* name = kc_emc_query_name(launch[i].query, d);
+            if (launch[i].query == KC_QUERY_LOCAL_SIZE && f->workgroup_size[0])
+                kc_emc_line(em, "const uint64_t %s = %u;", name, f->workgroup_size[d]);
+            else
+                kc_emc_line(em, "const uint64_t %s = khal_launch->%s[%u];", name, launch[i].field, d);
+        }
+}
+
+/* ---- functions ---------------------------------------------------------------------------------------------- */
+
+static void begin_function(kc_emc* em, kc_function* f)
+{
+    kc_emc_names_clear(em);
+    em->f = f;
+    em->info = f->pass_data;
+    em->scopes = NULL;
+    em->indent = 1;
+}
+
+/* Back to the lines of the generated file; resolved when the text is put together. */
+static void own_lines(kc_emc* em)
+{
+    if (!em->m->omit_lines)
+        kc_put(em->out, "\001\n");
+    em->line_text = NULL;
+}
+
+static void put_body(kc_emc* em, kc_function* f, const char* head)
+{
+    kc_emc_loc(em, f->loc);
+    kc_putf(em->out, "%s(%s)\n{\n", head, param_list(em, f));
+    kc_emc_block(em, &f->body);
+    const kc_stmt* last = f->body.last;
+    if (f->result->kind != KC_TYPE_VOID && !(last && last->kind == KC_ST_RETURN)) /* the source's flow may reach the end */
+        kc_emc_line(em, "return (%s){0};", kc_emc_type(em, f->result));
+    kc_put(em->out, "}\n");
+    own_lines(em);
+    kc_put(em->out, "\n");
+}
+
+static void emit_helper(kc_emc* em, kc_function* f)
+{
+    begin_function(em, f);
+    const bool small = em->info->statements <= INLINE_LIMIT;
+    put_body(em, f, kc_format(em->m->arena, "%s %s KHAL_CPU_NAME(%s)", small ? "KHAL_CPU_INLINE" : "KHAL_CPU_FUNCTION",
+                              kc_emc_type(em, f->result), f->name));
+}
+
+static const char* item_args(kc_emc* em, kc_function* f)
+{
+    const char* s = "";
+    for (uint32_t i = 0; i < f->param_count; i++)
+        s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "", kc_emc_var(em, f->params[i]));
+    for (uint32_t i = 0; i < f->local_count; i++)
+        s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "", kc_emc_var(em, f->locals[i]));
+    const char* more = kc_emc_extra_args(em, f->pass_data);
+    return kc_format(em->m->arena, "%s%s%s", s, *s && *more ? ", " : "", more);
+}
+
+static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* info)
+{
+    begin_function(em, f);
+    const uint32_t queries = em->info->queries;
+    put_body(em, f, kc_format(em->m->arena, "KHAL_CPU_INLINE void KHAL_CPU_NAME(%s_item)", f->name));
+
+    em->indent = 1;
+    kc_putf(em->out,
+            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, "
+            "void* khal_scratch)\n{\n",
+            f->name);
+    kc_emc_kernel_params(em, f, info);
+    kc_emc_query_constants(em, f, queries);
+    /* Rows of groups run as one, unless work-items know their group. */
+    const bool by_group = f->local_count || info->local_count || (queries >> (3 * KC_QUERY_LOCAL_ID) & 7) ||
+                          (queries >> (3 * KC_QUERY_GROUP_ID) & 7);
+    const bool independent = !f->has_atomic && !f->has_printf && !em->info->has_private_memory && !em->info->has_volatile;
+    kc_emc_line(em, "khal_cpu_block khal_b = khal_cpu_blocks(khal_first, khal_last);");
+    kc_emc_line(em, "while (khal_cpu_next(&khal_b, khal_launch, %s)) {", by_group ? "1" : "UINT64_MAX");
+    em->indent++;
+    for (uint32_t d = 0; d < 3; d++)
+        if (queries >> (3 * KC_QUERY_GROUP_ID + d) & 1)
+            kc_emc_line(em, "const uint64_t %s = khal_b.group[%u];", kc_emc_query_name(KC_QUERY_GROUP_ID, d), d);
+    for (uint32_t d = 2; d > 0; d--) {
+        const char* id = kc_emc_query_name(KC_QUERY_GLOBAL_ID, d);
+        kc_emc_line(em, "for (uint64_t %s = khal_b.begin[%u]; %s < khal_b.end[%u]; %s++) {", id, d, id, d, id);
+        em->indent++;
+        if (queries >> (3 * KC_QUERY_LOCAL_ID + d) & 1)
+            kc_emc_line(em, "const uint64_t %s = %s - khal_b.begin[%u];", kc_emc_query_name(KC_QUERY_LOCAL_ID, d), id, d);
+    }
+    const char* pragma = independent ? "KHAL_CPU_INDEPENDENT" : "";
+    const char* call = kc_format(em->m->arena, "KHAL_CPU_NAME(%s_item)(%s)", f->name, item_args(em, f));
+    if (by_group) {
+        kc_emc_line(em, "KHAL_CPU_FOR_X(khal_local_x, 0, khal_b.end[0] - khal_b.begin[0], %s,", pragma);
+        kc_emc_line(em, "               const uint64_t khal_id_x = khal_b.begin[0] + khal_local_x; (void)khal_id_x;");
+    } else {
+        kc_emc_line(em, "KHAL_CPU_FOR_X(khal_id_x, khal_b.begin[0], khal_b.end[0], %s,", pragma);
+    }
+    kc_emc_line(em, "               %s);", call);
+    for (; em->indent > 0; em->indent--) {
+        em->indent--;
+        kc_emc_line(em, "}");
+        em->indent++;
+    }
+    kc_put(em->out, "\n");
+}
+
+static void forget(kc_function* f)
+{
+    kc_plan_forget(f);
+    f->pass_data = NULL;
+    for (uint32_t i = 0; i < f->param_count; i++)
+        f->params[i]->pass_data = NULL;
+    for (uint32_t i = 0; i < f->local_count; i++)
+        f->locals[i]->pass_data = NULL;
+}
+
+/* ---- the module ---------------------------------------------------------------------------------------------- */
+
+static void put_includes(kc_emc* em, kc_text* out)
+{
+    const bool math = em->uses_math || em->uses_integer || em->uses_relation;
+    if (math || em->uses_convert || em->uses_half)
+        kc_put(out, "#include <khal/cpu/map.h>\n");
+    if (em->uses_math)
+        kc_put(out, "#include <khal/cpu/math.h>\n");
+    if (em->uses_integer)
+        kc_put(out, "#include <khal/cpu/integer.h>\n");
+    if (em->uses_relation)
+        kc_put(out, "#include <khal/cpu/relation.h>\n");
+    if (em->uses_convert || em->uses_half)
+        kc_put(out, "#include <khal/cpu/convert.h>\n");
+    if (em->uses_half)
+        kc_put(out, "#if KHAL_CPU_HALF_BY_MACHINE\nKHAL_CPU_HALF_HARD\n#else\nKHAL_CPU_HALF_SOFT\n#endif\n");
+    if (em->uses_atomic)
+        kc_put(out, "#include <khal/cpu/atomic.h>\n");
+    if (em->uses_print)
+        kc_put(out, "#include <khal/cpu/print.h>\n");
+}
+
+/* Copies the functions' text, with the marks of own_lines resolved. */
+static void put_functions(kc_emc* em, kc_text* out, const kc_text* text)
+{
+    uint32_t line = 1;
+    for (size_t i = 0; i < out->size; i++)
+        line += out->data[i] == '\n';
+    size_t from = 0;
+    for (size_t i = 0; i < text->size; i++) {
+        line += text->data[i] == '\n';
+        if (text->data[i] != '\001')
+            continue;
+        kc_putn(out, text->data + from, i - from);
+        kc_putf(out, "#line %u \"%s.khal.c\"", line + 1, em->m->name);
+        from = i + 1;
+    }
+    kc_putn(out, text->data + from, text->size - from);
+}
+
+void kc_emit_c(kc_text* out, kc_module* m)
+{
+    kc_pass_inline(m, KC_INLINE_BARRIERS);
+    kc_pass_usage(m);
+    khal_kernel_info* kernels = NULL;
+    kc_reflect(m, &kernels);
+
+    kc_text head = {0}, needs = {0}, text = {0}, table = {0};
+    kc_emc em = {.m = m, .out = &text, .needs = &needs};
+    kc_emc_records(&em, &head);
+    kc_emc_constants(&em, &head);
+    for (kc_function* f = m->functions; f; f = f->next)
+        scan_function(&em, f);
+    for (kc_function *f = m->functions, *next; f; f = next) {
+        next = f->next;
+        if (!f->is_kernel) {
+            if (!f->has_barrier) /* those with a barrier were inlined */
+                emit_helper(&em, f);
+            continue;
+        }
+        if (f->has_barrier) {
+            begin_function(&em, f);
+            kc_emc_group_kernel(&em, f, kernels, &table);
+            own_lines(&em);
+        } else {
+            emit_flat_kernel(&em, f, kernels);
+            kc_putf(&table, "    {KHAL_CPU_NAME(%s), %llu, 0},\n", f->name, (unsigned long long)kc_emc_local_layout(f, NULL));
+        }
+        kernels++;
+    }
+    kc_put(out, "KHAL_CPU_TEXT_BEGIN\n");
+    put_includes(&em, out);
+    kc_put(out, "\n");
+    if (head.size)
+        kc_putn(out, head.data, head.size);
+    if (needs.size) {
+        kc_putn(out, needs.data, needs.size);
+        kc_put(out, "\n");
+    }
+    put_functions(&em, out, &text);
+    kc_put(out, "static const khal_cpu_kernel KHAL_CPU_NAME(kernels)[] = {\n");
+    kc_put(out, table.size ? table.data : "    {0, 0, 0},\n");
+    kc_put(out, "};\nKHAL_CPU_TEXT_END\n");
+    for (kc_function* f = m->functions; f; f = f->next)
+        forget(f);
+    kc_text_free(&head);
+    kc_text_free(&needs);
+    kc_text_free(&text);
+    kc_text_free(&table);
+}
