@@ -65,6 +65,7 @@ typedef struct khal__submission {
     uint64_t work_item_count;    /* an estimate, for choosing where to run; UINT64_MAX where indirect or native */
     bool needs_barrier;          /* depends on work submitted earlier that may still run */
     bool has_native;
+    bool has_results;            /* READ or TIMESTAMP commands */
     khal_status status;          /* the backend sets these before it reports the ticket complete, when the work failed */
     khal_error_id error_id;
     char message[160];

@@ -276,10 +276,10 @@ khal_status khal__function_poll(khal_function* function);
 /* A recorded command with what the front knows besides. */
 typedef struct khal__node khal__node;
 struct khal__node {
-    khal__command command;
     khal__node* next;   /* all nodes, in order; command.next skips what does not run */
-    uint32_t flags;
     void* extra;        /* READ: khal__request; TIMESTAMP: khal__timing; NATIVE: khal__native_call */
+    uint32_t flags;
+    khal__command command; /* last: memory ends with the member of its union that the kind has */
 };
 
 typedef struct khal__native_call {
@@ -364,8 +364,9 @@ void* khal__recording_alloc_slow(khal__recording* recording, size_t size);
 static inline void* khal__recording_alloc(khal__recording* recording, size_t size);
 khal__use* khal__recording_use_slow(khal__recording* recording, khal_buffer* buffer);
 bool khal__recording_add_function_slow(khal__recording* recording, khal_function* function);
-/* Not yet linked, with `extra_size` bytes behind it. */
-khal__node* khal__recording_node(khal__recording* recording, khal__command_kind kind, uint32_t pass, const char* label, size_t extra_size);
+/* Not yet linked. */
+khal__node* khal__recording_node(khal__recording* recording, khal__command_kind kind, uint32_t pass, const char* label, size_t size);
+#define KHAL__NODE_SIZE(member) (offsetof(khal__node, command.u) + sizeof(((khal__command*)0)->u.member))
 /* A dispatch with room for its arguments, their counts set. */
 khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t pass, const char* label, uint32_t binding_count,
                                           uint32_t local_count, uint32_t push_constant_size);

@@ -37,6 +37,13 @@ static bool multiply(uint64_t a, uint64_t b, uint64_t* out)
     return true;
 }
 
+static uint64_t divide_up(uint64_t n, uint32_t by)
+{
+    if (n <= UINT32_MAX) /* several times faster */
+        return (uint32_t)n / by + ((uint32_t)n % by != 0);
+    return n / by + (n % by != 0);
+}
+
 /* 256 x 1 x 1, 16 x 16 x 1 or 8 x 8 x 4, no larger than the threads asked for and the device's limits; what a short dimension
  * leaves goes to the others. */
 static void choose(const khal_limits* limits, const khal_grid* grid, uint32_t out[3])
@@ -81,6 +88,12 @@ static khal_status workgroup(const khal_function* function, const khal_grid* gri
         return KHAL_OK;
     }
     if (!is_asked) {
+        if (grid->kind == KHAL_GRID_THREADS && grid->x >= WANTED_ITEMS && (grid->y | grid->z) == 1 &&
+            limits->workgroup_size[0] >= WANTED_ITEMS && limits->workgroup_invocations >= WANTED_ITEMS) {
+            out[0] = WANTED_ITEMS;
+            out[1] = out[2] = 1;
+            return KHAL_OK;
+        }
         choose(limits, grid, out);
         return KHAL_OK;
     }
@@ -121,7 +134,7 @@ khal_status khal__grid_resolve(const khal_function* function, const khal_grid* g
     for (int i = 0; i < 3; ++i) {
         const uint32_t size = out->workgroup_size[i];
         if (grid->kind == KHAL_GRID_THREADS)
-            out->group_count[i] = size == 1 || n[i] <= 1 ? n[i] : n[i] / size + (n[i] % size != 0);
+            out->group_count[i] = size == 1 || n[i] <= 1 ? n[i] : divide_up(n[i], size);
         else
             out->group_count[i] = n[i];
         out->global_size[i] = 0;

@@ -270,10 +270,9 @@ static void link_node(khal__recording* recording, khal__node* node)
     ++recording->since_barrier;
 }
 
-/* Not yet linked, `extra_size` bytes behind it. */
-khal__node* khal__recording_node(khal__recording* recording, khal__command_kind kind, uint32_t pass, const char* label, size_t extra_size)
+khal__node* khal__recording_node(khal__recording* recording, khal__command_kind kind, uint32_t pass, const char* label, size_t size)
 {
-    khal__node* node = khal__recording_alloc(recording, sizeof *node + extra_size);
+    khal__node* node = khal__recording_alloc(recording, size);
     if (node == NULL)
         return NULL;
     node->command.kind = kind;
@@ -292,12 +291,12 @@ khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t p
     /* Push constants first, so that they are aligned to 16. */
     const size_t push_size = khal__round_up(push_constant_size, 16);
     const size_t bindings_size = binding_count * sizeof(khal__range);
-    const size_t node_padding = khal__round_up(sizeof(khal__node), 16) - sizeof(khal__node);
+    const size_t node_size = khal__round_up(KHAL__NODE_SIZE(dispatch), 16);
     khal__node* node = khal__recording_node(recording, KHAL__COMMAND_DISPATCH, pass, label,
-                                            node_padding + push_size + bindings_size + local_count * sizeof(uint64_t));
+                                            node_size + push_size + bindings_size + local_count * sizeof(uint64_t));
     if (node == NULL)
         return NULL;
-    char* at = (char*)(node + 1) + node_padding;
+    char* at = (char*)node + node_size;
     node->command.u.dispatch.push_constant_size = push_constant_size;
     node->command.u.dispatch.push_constants = at;
     node->command.u.dispatch.binding_count = binding_count;
@@ -309,7 +308,7 @@ khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t p
 
 bool khal__recording_barrier(khal__recording* recording, uint32_t pass, const char* label, uint32_t flags)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_BARRIER, pass, label, 0);
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_BARRIER, pass, label, offsetof(khal__node, command.u));
     if (node == NULL)
         return false;
     node->flags |= flags;
@@ -390,7 +389,7 @@ bool khal__append_dispatch(khal__recording* recording, khal__node* node, khal_fu
 
 bool khal__append_copy(khal__recording* recording, khal__range source, khal__range target)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_COPY, UINT32_MAX, NULL, 0);
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_COPY, UINT32_MAX, NULL, KHAL__NODE_SIZE(copy));
     if (node == NULL)
         return false;
     node->command.u.copy.source = source;
@@ -401,7 +400,7 @@ bool khal__append_copy(khal__recording* recording, khal__range source, khal__ran
 
 bool khal__append_fill(khal__recording* recording, khal__range target, const void* pattern, uint32_t pattern_size)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_FILL, UINT32_MAX, NULL, 0);
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_FILL, UINT32_MAX, NULL, KHAL__NODE_SIZE(fill));
     if (node == NULL)
         return false;
     node->command.u.fill.target = target;
@@ -416,7 +415,7 @@ bool khal__append_native(khal__recording* recording, khal_native_fn call, void* 
                          uint32_t write_count)
 {
     const size_t ranges_size = ((size_t)read_count + write_count) * sizeof *ranges;
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_NATIVE, UINT32_MAX, NULL, 0);
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_NATIVE, UINT32_MAX, NULL, KHAL__NODE_SIZE(native));
     khal__native_call* native = khal__recording_alloc(recording, sizeof *native + ranges_size);
     if (node == NULL || native == NULL)
         return false;
@@ -450,7 +449,7 @@ bool khal__append_request(khal__recording* recording, khal_readback* readback, c
     for (uint32_t i = 0; i < count; ++i) {
         if (ranges[i].size == 0)
             continue;
-        khal__node* node = khal__recording_node(recording, KHAL__COMMAND_READ, UINT32_MAX, NULL, 0);
+        khal__node* node = khal__recording_node(recording, KHAL__COMMAND_READ, UINT32_MAX, NULL, KHAL__NODE_SIZE(read));
         if (node == NULL)
             return false;
         node->extra = request;
@@ -486,7 +485,7 @@ khal__timing* khal__append_timing(khal__recording* recording, khal_timestamps* t
 
 bool khal__append_time(khal__recording* recording, khal__timing* timing, uint32_t which, uint32_t pass, const char* label)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_TIMESTAMP, pass, label, 0);
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_TIMESTAMP, pass, label, KHAL__NODE_SIZE(timestamp));
     if (node == NULL)
         return false;
     node->extra = timing;

@@ -83,8 +83,8 @@ static bool make_room(khal__spans* spans, uint32_t needed, uint32_t most, khal__
     return true;
 }
 
-void khal__spans_set(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most, khal__spans_grow_fn grow,
-                     void* user)
+void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most, khal__spans_grow_fn grow,
+                          void* user)
 {
     if (begin >= end || most == 0)
         return;

@@ -19,9 +19,24 @@ typedef struct khal__spans {
 /* Room for more: `wanted` items or fewer; NULL: none can be had. The old room is the grower's to forget. */
 typedef khal__span* (*khal__spans_grow_fn)(void* user, uint32_t wanted);
 
+void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most, khal__spans_grow_fn grow,
+                          void* user);
 /* Sets [begin, end) to `value`, which is at least every value set before. Grows up to `most` items; `grow` may be NULL. */
-void khal__spans_set(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most, khal__spans_grow_fn grow,
-                     void* user);
+static inline void khal__spans_set(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most,
+                                   khal__spans_grow_fn grow, void* user)
+{
+    khal__span* first = spans->items;
+    if (spans->count == 1 && first->begin <= begin && end <= first->end && first->value == value)
+        return;
+    if (spans->count == 0 && spans->capacity > 0 && begin < end) {
+        first->begin = begin;
+        first->end = end;
+        first->value = value;
+        spans->count = 1;
+        return;
+    }
+    khal__spans_set_slow(spans, begin, end, value, most, grow, user);
+}
 /* Whether anything is set in [begin, end). */
 bool khal__spans_overlap(const khal__spans* spans, uint64_t begin, uint64_t end);
 /* The largest value in [begin, end); 0 where nothing is set. */

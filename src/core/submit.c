@@ -351,6 +351,7 @@ khal_status khal__submit(khal_device* device, khal__recording* recording, khal_t
     submission->command_count = recording->command_count;
     submission->work_item_count = recording->work_items;
     submission->has_native = recording->has_native;
+    submission->has_results = recording->timings != NULL || recording->requests != NULL;
     for (khal__timing* timing = recording->timings; timing != NULL; timing = timing->next)
         timing->values[0] = timing->values[1] = UINT64_MAX;
 

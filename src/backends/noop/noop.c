@@ -249,7 +249,7 @@ static khal_status noop_submit(khal_device* device, khal__submission* submission
     if (control->observe != NULL)
         control->observe(control->observe_user, submission);
     const bool lose_timestamps = atomic_load_explicit(&control->lose_timestamps, memory_order_relaxed);
-    for (const khal__command* c = submission->commands; c != NULL; c = c->next) {
+    for (const khal__command* c = submission->has_results ? submission->commands : NULL; c != NULL; c = c->next) {
         if (c->kind == KHAL__COMMAND_READ)
             memset(c->u.read.out, 0, (size_t)c->u.read.source.size);
         else if (c->kind == KHAL__COMMAND_TIMESTAMP && !lose_timestamps)
