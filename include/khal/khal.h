@@ -28,8 +28,10 @@
  * CONVENTIONS
  *   Descriptor structs: all-zero is valid and means the default; NULL stands for an all-zero descriptor. `_count` counts
  *   elements, `_size` and `_offset` are bytes. Out-parameters come last, are set on success alone, and are never read.
- *   Strings are UTF-8, 0-terminated, and copied where the library keeps them. Every input is borrowed for the call only.
- *   Macros such as khal_buffer_create() pass the caller's file and line on, for leak reports; call ..._at() to pass others.
+ *   Strings are UTF-8, 0-terminated, and copied where the library keeps them; labels are cut after 63 bytes. Every input
+ *   is borrowed for the call only. Macros such as khal_buffer_create() pass the caller's file and line on, for leak reports;
+ *   call ..._at() to pass others, `file` being a string that lives as long as the program, or NULL.
+ *   Getters take NULL and give 0, NULL or "".
  *   Results of unknown number: call with capacity 0 to count, then with room (`*out_count` is always the whole number).
  *
  * ERRORS
@@ -37,23 +39,30 @@
  *   thread (khal_error_get) until the next failing call of that thread, and goes to the device's callback, if it has one.
  *   Every diagnostic has an id of its own (khal_error_id, from errors.def). A failing call does nothing by halves: all objects
  *   are as before. Recording calls are sticky: after one fails, the later ones of that encoder do nothing and return the
- *   same status, and khal_submit or khal_encoder_finish returns the first error, runs nothing and empties the encoder.
+ *   same status, and khal_submit or khal_encoder_finish returns the first error (again in the thread's record), runs nothing
+ *   and empties the encoder. KHAL_NOT_READY and KHAL_NOTHING_REQUESTED are answers, not errors: they leave the record alone.
+ *   Besides the errors that a function names, any may give ARGUMENT_NULL, DEVICE_LOST, OUT_OF_MEMORY and DRIVER.
  *   The library never aborts, exits or prints, except for khal_device_desc.debug's leak report through the callback.
  *   After device loss every call on the device returns KHAL_DEVICE_LOST with the first cause; releasing still works.
  *
  * LIFETIMES
  *   Objects are reference-counted: create gives one reference, _retain adds one, _release drops one, and release(NULL)
  *   does nothing. Children keep their parents alive, a recording keeps what it uses, and a submission keeps it until it has run,
- *   so anything may be released right after khal_submit, in any order, from any thread, also at exit.
+ *   so anything may be released right after khal_submit, in any order, from any thread, also at exit. What a submission
+ *   kept goes at the next call that looks: a submit, poll, wait, read or take of the device. The device closes with the
+ *   last reference to it and to every object made from it, and waits for submitted work then.
  *
  * THREADS
  *   A device and its buffers, modules, functions, commands, timestamps and readbacks may be used from any thread at
- *   once. An encoder and its pass belong to one thread at a time. Callbacks run with no lock held and may call the library.
+ *   once. An encoder and its pass belong to one thread at a time. Callbacks run with no lock held and may call the library;
+ *   the allocator's functions may not, and a native callback may neither wait for its own submission or a later one nor
+ *   release the last reference to its device.
  *
  * ORDER
  *   A device has one timeline. Host writes, reads and readback requests take their place when they are called, recorded
  *   commands when they are submitted; the effect is as if all ran one after the other in that order. A host write never
- *   changes what submitted work still reads. An encoder that is released without submit has no effect at all.
+ *   changes what submitted work still reads. An encoder that is released without submit has no effect at all. Calls of two
+ *   threads that overlap in time have no order between them: where they touch the same bytes, the program orders the calls.
  *   Inside a recording, a dispatch sees what earlier ones wrote: khal tracks byte ranges and orders only what depends.
  */
 #ifndef KHAL_KHAL_H
@@ -128,7 +137,7 @@ typedef struct khal_error {
     khal_status status;
     khal_error_id id;
     int64_t native_code;   /* the driver's own code, 0 where there is none */
-    char message[1024];    /* one line (a compiler's log may have more), with the actual and the allowed value */
+    char message[1024];    /* one line (a compiler's log may have more), with the actual and the allowed value; cut there */
     char object[64];       /* label of the object concerned, "" where it has none */
 } khal_error;
 
@@ -209,12 +218,14 @@ typedef struct khal_device_info {
     khal_limits limits;
 } khal_device_info;
 
-/* Lists the devices of every backend in this build, in order of preference; a backend whose driver is missing has one entry that
- * is not available. Needs no open device. The index of an entry is what khal_device_desc.index takes, plus one. */
+/* Lists the devices of every backend, in order of preference, noop last; a backend that has none, whose driver is missing
+ * or that is not in this build has one entry that is not available. Needs no open device. The index of an entry, plus one,
+ * is what khal_device_desc.index takes. */
 KHAL_API KHAL_MUST_USE khal_status khal_device_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count);
 
-/* All of khal's own memory for a device goes through one allocator. `size` is never 0; memory is aligned to `align`, a power
- * of two of at least 16. NULL from `allocate` gives KHAL_OUT_OF_MEMORY. Called from any thread. */
+/* All of khal's own memory for a device goes through one allocator, the device itself too. `size` is never 0; memory is
+ * aligned to `align`, a power of two of at least 16. NULL from `allocate` gives KHAL_OUT_OF_MEMORY. Called from any thread;
+ * may not call the library. */
 typedef struct khal_allocator {
     void* (*allocate)(void* user, size_t size, size_t align);
     void (*release)(void* user, void* memory, size_t size);
@@ -228,21 +239,24 @@ typedef void (*khal_diagnostic_fn)(void* user, const khal_error* error);
 typedef void (*khal_print_fn)(void* user, const char* text, size_t size);
 
 typedef struct khal_device_desc {
-    khal_backend backend;      /* AUTO: the best there is, or what KHAL_BACKEND in the environment names */
+    khal_backend backend;      /* AUTO: the best there is */
     uint32_t index;            /* 0: any; else 1 + the index in khal_device_enumerate */
-    const char* name;          /* NULL: any; else a part of the device's name, case ignored. KHAL_DEVICE in the environment
-                                  serves when backend, index and name are all default */
+    const char* name;          /* NULL: any; else a part of the device's name, case ignored. When backend, index and name
+                                  are all default, KHAL_BACKEND ("cuda", "metal", "vulkan", "webgpu", "cpu", "noop") and
+                                  KHAL_DEVICE (a part of the name) in the environment take their place, unless empty */
     const char* label;
     uint32_t thread_count;     /* CPU: threads that run work-groups; 0: one for each processor this process may use */
-    bool debug;                /* objects still alive when the device closes are reported with file and line, by `diagnostic` */
+    bool debug;                /* objects that the program still holds when it releases its last reference to the device
+                                  are reported by `diagnostic`, with file and line: one LEAK each */
     const khal_allocator* allocator; /* NULL: malloc and free */
     khal_diagnostic_fn diagnostic; void* diagnostic_user;
     khal_print_fn print; void* print_user; /* NULL: kernels' printf goes to stdout */
     const char* cache_path;    /* folder for compiled pipelines; NULL: the platform's own; "": none */
 } khal_device_desc;
 
-/* Opens a device. AUTO always succeeds in the end, with the CPU, unless the environment names one that can't be opened.
- * Errors: DEVICE_NOT_FOUND, BACKEND_UNAVAILABLE, DEVICE_DESC, ENVIRONMENT, OUT_OF_MEMORY. */
+/* Opens a device: the first that fits backend, index and name and that opens. AUTO never chooses noop, and always succeeds
+ * in the end, with the CPU, unless the environment names one that can't be opened. Errors go to desc->diagnostic too.
+ * Errors: DEVICE_NOT_FOUND, BACKEND_UNAVAILABLE, BACKEND_NOT_BUILT, DEVICE_DESC, ENVIRONMENT, OUT_OF_MEMORY. */
 KHAL_API KHAL_MUST_USE khal_status khal_device_open(const khal_device_desc* desc, khal_device** out_device);
 /* The same in two steps that never block: begin, then poll until it returns something other than KHAL_NOT_READY. A poll that
  * returns KHAL_OK or an error ends the opening; khal_device_open_cancel ends it early. */
@@ -252,21 +266,22 @@ KHAL_API KHAL_MUST_USE khal_status khal_device_open_poll(khal_device_opening* op
 KHAL_API void khal_device_open_cancel(khal_device_opening* opening);
 
 KHAL_API void khal_device_retain(khal_device* device);
-/* The device closes when the last reference is gone, its children's too; closing waits for submitted work. */
+/* The device closes when this reference and those to everything made from it are gone; closing waits for submitted work. */
 KHAL_API void khal_device_release(khal_device* device);
 KHAL_API const khal_device_info* khal_device_get_info(const khal_device* device); /* valid while the device lives */
 /* KHAL_OK, or KHAL_DEVICE_LOST with the first cause. */
 KHAL_API KHAL_MUST_USE khal_status khal_device_get_status(khal_device* device);
 
 typedef struct khal_statistics {
-    uint64_t submissions;           /* so far */
+    uint64_t submissions;           /* so far, those of readback requests too */
     uint64_t dispatches, copies, fills, barriers; /* commands of submitted recordings */
-    uint64_t re_recordings;         /* submits of khal_commands for which the backend had to record again */
+    uint64_t re_recordings;         /* submits of khal_commands whose dependencies had changed, so that barriers moved */
     uint64_t buffer_count, buffer_size; /* alive now; bytes */
     uint64_t live_objects;          /* alive now, the device excepted */
     uint64_t host_allocations;      /* calls of the allocator so far */
     uint64_t passes_untimed;        /* timed passes beyond the capacity of their khal_timestamps */
 } khal_statistics;
+/* Of NULL: all zero. Counters that other threads change meanwhile need not agree with each other. */
 KHAL_API void khal_device_get_statistics(khal_device* device, khal_statistics* out_statistics);
 
 /* ==== buffers and slices ======================================================================== */
@@ -293,6 +308,7 @@ typedef struct khal_buffer_desc {
     const char* label;
 } khal_buffer_desc;
 
+/* Errors: BUFFER_SIZE, BUFFER_ELEMENT_SIZE, BUFFER_USAGE_FLAGS, BUFFER_DATA, BUFFER_HOST_MEMORY, UNSUPPORTED (host_memory). */
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_create_at(const char* file, int line, khal_device* device, const khal_buffer_desc* desc, khal_buffer** out_buffer);
 #define khal_buffer_create(...) khal_buffer_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_buffer_retain(khal_buffer* buffer);
@@ -303,10 +319,11 @@ KHAL_API uint32_t khal_buffer_get_element_size(const khal_buffer* buffer);
 KHAL_API uint32_t khal_buffer_get_usage(const khal_buffer* buffer);
 KHAL_API const char* khal_buffer_get_label(const khal_buffer* buffer); /* "" where it has none */
 
-/* Writes `size` bytes at `offset`, after all work submitted before and before all submitted after. The data is copied. */
+/* Writes `size` bytes at `offset`, after all work submitted before and before all submitted after. The data is copied; the
+ * call may wait for work that uses the bytes. Error: BUFFER_RANGE. */
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_write(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size);
 /* Reads `size` bytes at `offset` as submitted work leaves them, waiting up to `timeout` ns for it. Costs the bytes asked for.
- * On KHAL_TIMEOUT `out_data` is untouched. */
+ * On KHAL_TIMEOUT `out_data` is untouched. Errors: BUFFER_RANGE, TIMEOUT. */
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_read(khal_buffer* buffer, uint64_t offset, void* out_data, uint64_t size, uint64_t timeout);
 
 #define KHAL_MAP_READ 1u
@@ -314,14 +331,17 @@ KHAL_API KHAL_MUST_USE khal_status khal_buffer_read(khal_buffer* buffer, uint64_
 /* Maps a range for the host, waiting up to `timeout` ns for work that still uses it. Needs the MAP_ flag of each mode asked
  * for. One map of a buffer at a time. It may stay mapped while work that uses it is submitted: after the work's ticket, call
  * khal_buffer_invalidate before reading, and after writing, khal_buffer_flush before the submit that reads it (both cost nothing with
- * KHAL_FEATURE_PERSISTENT_MAP). `*out_data` is aligned to 16 when `offset` is, and NULL when size is 0. */
+ * KHAL_FEATURE_PERSISTENT_MAP). `*out_data` is aligned to 16 when `offset` is, and NULL when size is 0. A buffer that is
+ * destroyed while mapped is unmapped. Errors: ARGUMENT_VALUE (mode), BUFFER_USAGE, BUFFER_RANGE, BUFFER_MAPPED, TIMEOUT; of
+ * flush, invalidate and unmap: BUFFER_RANGE, BUFFER_NOT_MAPPED (also for a range or mode that is not mapped), TIMEOUT. */
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, uint64_t timeout, void** out_data);
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_flush(khal_buffer* buffer, uint64_t offset, uint64_t size);
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size, uint64_t timeout);
 KHAL_API KHAL_MUST_USE khal_status khal_buffer_unmap(khal_buffer* buffer); /* flushes */
 
-/* A range of a buffer; a plain value that holds no reference. Ranges are checked when the slice is used, those of khal_slice_range
- * and its relatives when they are made too. */
+/* A range of a buffer; a plain value that holds no reference. Ranges are checked when the slice is used, those of
+ * khal_slice_range and its relatives when they are made too: SLICE_NULL, SLICE_RANGE, SLICE_ALIGNMENT and SLICE_ELEMENT_SIZE
+ * (where element_size is given), WRONG_DEVICE. A size of 0 is legal in every use. */
 typedef struct khal_slice {
     khal_buffer* buffer;
     uint64_t offset;       /* bytes; a multiple of the element's size */
@@ -331,11 +351,12 @@ typedef struct khal_slice {
 
 /* The whole buffer; of NULL, a slice that every use refuses. */
 KHAL_API khal_slice khal_slice_all(khal_buffer* buffer);
-/* `count` elements from `first`, in the buffer's element size. Error: SLICE_RANGE. */
+/* `count` elements from `first`, in the buffer's element size. Errors: SLICE_NULL, SLICE_RANGE. */
 KHAL_API KHAL_MUST_USE khal_status khal_slice_range(khal_buffer* buffer, uint64_t first, uint64_t count, khal_slice* out_slice);
 /* A range of a slice, in its own elements. */
 KHAL_API KHAL_MUST_USE khal_status khal_slice_sub(khal_slice slice, uint64_t first, uint64_t count, khal_slice* out_slice);
-/* The same bytes as elements of another size. Errors: SLICE_ELEMENT_SIZE (the byte size does not divide), SLICE_ALIGNMENT. */
+/* The same bytes as elements of another size (0: the buffer's). Errors: SLICE_ELEMENT_SIZE (the byte size does not divide),
+ * SLICE_ALIGNMENT, SLICE_NULL, SLICE_RANGE. */
 KHAL_API KHAL_MUST_USE khal_status khal_slice_reinterpret(khal_slice slice, uint32_t element_size, khal_slice* out_slice);
 KHAL_API uint64_t khal_slice_get_size(khal_slice slice);  /* bytes, UINT64_MAX resolved; 0 for an invalid slice */
 KHAL_API uint64_t khal_slice_get_count(khal_slice slice); /* elements */
@@ -380,16 +401,18 @@ typedef struct khal_module_desc {
     const char* label;
 } khal_module_desc;
 
-/* Loads a module. The same bytes give the same module again, compared by content.
- * Errors: MODULE_FORMAT, MODULE_EMPTY, MODULE_VERSION, MODULE_NO_CODE, MODULE_MALFORMED, MODULE_COMPILE. */
+/* Loads a module. The same bytes, or the same library, give the same module again, compared by content; it has the label of
+ * the first load. Errors: MODULE_DESC (neither library nor code, both, or no bytes), MODULE_FORMAT, MODULE_VERSION,
+ * MODULE_NO_CODE, MODULE_MALFORMED, MODULE_COMPILE. */
 KHAL_API KHAL_MUST_USE khal_status khal_module_load_at(const char* file, int line, khal_device* device, const khal_module_desc* desc, khal_module** out_module);
 #define khal_module_load(...) khal_module_load_at(__FILE__, __LINE__, __VA_ARGS__)
-/* In two steps that never block; see khal_device_open_begin. The module may be released at any time. */
+/* In two steps that never block; see khal_device_open_begin. The module may be released at any time, and functions of it may
+ * be begun at once. */
 KHAL_API KHAL_MUST_USE khal_status khal_module_load_begin(khal_device* device, const khal_module_desc* desc, khal_module** out_module);
 KHAL_API KHAL_MUST_USE khal_status khal_module_load_poll(khal_module* module); /* KHAL_NOT_READY, KHAL_OK or the error */
 KHAL_API void khal_module_retain(khal_module* module);
 KHAL_API void khal_module_release(khal_module* module);
-/* Entry points, in the module's order. */
+/* Entry points, in the module's order; of foreign code those that its text or structure tells, none of a cubin. */
 KHAL_API uint32_t khal_module_get_kernel_count(const khal_module* module);
 KHAL_API const char* khal_module_get_kernel_name(const khal_module* module, uint32_t index); /* NULL beyond the count */
 
@@ -412,7 +435,9 @@ typedef struct khal_function_desc {
     const char* label;
 } khal_function_desc;
 
-/* Errors: ENTRY_POINT (lists those that exist), FUNCTION_LAYOUT, FUNCTION_COMPILE, SPECIALIZATION. */
+/* Kernels from khalc bring their layout; one that is given must agree with it. Foreign code needs one: bindings, a push
+ * constant size, or both. Errors: ENTRY_POINT (lists those that exist), FUNCTION_LAYOUT, FUNCTION_LIMIT, FUNCTION_COMPILE,
+ * SPECIALIZATION, and those of the module's load where that was only begun. */
 KHAL_API KHAL_MUST_USE khal_status khal_function_create_at(const char* file, int line, khal_module* module, const khal_function_desc* desc, khal_function** out_function);
 #define khal_function_create(...) khal_function_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API KHAL_MUST_USE khal_status khal_function_create_begin(khal_module* module, const khal_function_desc* desc, khal_function** out_function);
@@ -451,10 +476,13 @@ typedef struct khal_pass_desc {
     bool manual_barriers;        /* no automatic ordering between the dispatches of this pass: khal_pass_barrier orders */
 } khal_pass_desc;
 
-/* One pass of an encoder is open at a time; the pass is the encoder's, ends with khal_pass_end and needs no release. */
+/* One pass of an encoder is open at a time; the pass is the encoder's, ends with khal_pass_end and needs no release. So that
+ * the status may be left unread, `*out_pass` is set on failure too: every call with it then returns the encoder's error (or
+ * ARGUMENT_NULL, where the encoder was NULL). Errors: ENCODER_STATE, TIMESTAMPS_BUSY, WRONG_DEVICE; of end and barrier:
+ * PASS_ENDED. */
 KHAL_API khal_status khal_pass_begin(khal_encoder* encoder, const khal_pass_desc* desc, khal_pass** out_pass);
 KHAL_API khal_status khal_pass_end(khal_pass* pass);
-/* Later dispatches of the pass see what earlier ones wrote. */
+/* Later dispatches of the pass see what earlier ones wrote. Without manual_barriers they do anyway: the call does nothing. */
 KHAL_API khal_status khal_pass_barrier(khal_pass* pass);
 
 typedef enum khal_grid_kind { KHAL_GRID_GROUPS = 0, KHAL_GRID_THREADS = 1, KHAL_GRID_INDIRECT = 2 } khal_grid_kind;
@@ -463,7 +491,8 @@ typedef struct khal_grid {
     uint64_t x, y, z;           /* work-groups or threads; a 0 makes the dispatch a no-op */
     khal_buffer* buffer;        /* INDIRECT: three uint32_t work-group counts, read when the dispatch runs */
     uint64_t offset;            /* INDIRECT: bytes, a multiple of 4 */
-    uint32_t workgroup_size[3]; /* where the kernel leaves it open; 0, 0, 0: khal chooses */
+    uint32_t workgroup_size[3]; /* where the kernel leaves it open; a 0 beside others is 1; 0, 0, 0: khal chooses, for an
+                                   INDIRECT grid as for one dimension */
 } khal_grid;
 
 KHAL_API khal_grid khal_groups(uint64_t x, uint64_t y, uint64_t z);
@@ -471,7 +500,8 @@ KHAL_API khal_grid khal_groups(uint64_t x, uint64_t y, uint64_t z);
 KHAL_API khal_grid khal_threads(uint64_t x, uint64_t y, uint64_t z);
 KHAL_API khal_grid khal_indirect(khal_buffer* buffer, uint64_t offset);
 KHAL_API khal_grid khal_grid_with_workgroup(khal_grid grid, uint32_t x, uint32_t y, uint32_t z);
-/* The work-group size and counts that a direct grid gives for this function. */
+/* The work-group size and counts that a direct grid gives for this function. Errors: ARGUMENT_VALUE (an indirect grid),
+ * WORKGROUP_SIZE, WORKGROUP_LIMIT, GRID (counts over the device's limits; 2^64 or more groups, or work-items in a dimension). */
 KHAL_API KHAL_MUST_USE khal_status khal_grid_resolve(const khal_function* function, khal_grid grid, uint32_t out_workgroup_size[3],
                                                      uint64_t out_group_count[3]);
 
@@ -483,16 +513,24 @@ typedef struct khal_dispatch_desc {
     const uint64_t* local_sizes; uint32_t local_count;       /* bytes of each `__local` argument */
 } khal_dispatch_desc;
 
-/* `out_index` (may be NULL) numbers the dispatches of the recording, for khal_commands_set_... */
+/* `out_index` (may be NULL) numbers the dispatches of the recording, no-ops too, for khal_commands_set_...
+ * A `__global` argument's buffer needs KHAL_USAGE_STORAGE, a `__constant` one's that or UNIFORM.
+ * Errors: PASS_ENDED, WRONG_DEVICE, NOT_LOADED (the function was only begun), BINDING_COUNT, BINDING_TOO_SMALL,
+ * BINDING_ELEMENT_SIZE, BINDING_ALIGNMENT, BINDING_ALIAS, BUFFER_USAGE, those of slices, PUSH_CONSTANT_SIZE, LOCAL_COUNT,
+ * LOCAL_SIZE, GRID_INDIRECT, ARGUMENT_VALUE (the grid's kind), and those of khal_grid_resolve. */
 KHAL_API khal_status khal_pass_dispatch(khal_pass* pass, const khal_dispatch_desc* desc, uint32_t* out_index);
 /* Number of dispatches recorded so far in the pass's encoder: a launcher's dispatch has this minus one. */
 KHAL_API uint32_t khal_pass_get_dispatch_count(const khal_pass* pass);
 
-/* Between passes. Sizes are equal or either is UINT64_MAX for the rest; ranges of one buffer may not overlap. */
+/* Between passes. Sizes, UINT64_MAX standing for the rest of its buffer, are equal; ranges of one buffer may not overlap.
+ * Errors: ENCODER_STATE, BUFFER_USAGE (COPY_SRC, COPY_DST), COPY_SIZE, COPY_OVERLAP, those of slices. */
 KHAL_API khal_status khal_encoder_copy(khal_encoder* encoder, khal_slice source, khal_slice target);
-/* Fills with a pattern of 1, 2, 4, 8 or 16 bytes; the slice's size is a multiple of it. */
+/* Fills with a pattern of 1, 2, 4, 8 or 16 bytes; the slice's size is a multiple of it. Errors: ENCODER_STATE, BUFFER_USAGE
+ * (COPY_DST), FILL_PATTERN, those of slices. */
 KHAL_API khal_status khal_encoder_fill(khal_encoder* encoder, khal_slice target, const void* pattern, uint32_t pattern_size);
-/* Copies between devices, at once: in order after the source's submitted work and before the target's later work. */
+/* Copies between devices (or within one), at once: in order after the source's submitted work and before the target's later
+ * work. The wait for the source's work comes first: on KHAL_TIMEOUT nothing was copied. Errors: BUFFER_USAGE (COPY_SRC,
+ * COPY_DST), COPY_SIZE, COPY_OVERLAP, TIMEOUT, those of slices. */
 KHAL_API KHAL_MUST_USE khal_status khal_copy_between(khal_slice source, khal_slice target, uint64_t timeout);
 
 /* What a native callback gets: the backend's own stream, command buffer or encoder; see khal/interop/. On the CPU `handle`
@@ -504,28 +542,36 @@ typedef struct khal_native_desc {
     const khal_slice* reads; uint32_t read_count;   /* what it uses, for ordering; a buffer named in neither is not ordered */
     const khal_slice* writes; uint32_t write_count;
 } khal_native_desc;
+/* Between passes. Errors: ENCODER_STATE, UNSUPPORTED (no KHAL_FEATURE_NATIVE_ENCODER), those of slices. noop does not call it. */
 KHAL_API khal_status khal_encoder_native(khal_encoder* encoder, const khal_native_desc* desc);
 
 /* ==== running =================================================================================== */
 
-/* Runs what was recorded, once, and leaves the encoder empty for the next recording. `out_ticket` may be NULL. */
+/* Runs what was recorded, once, and leaves the encoder empty for the next recording, also when it fails; only with a pass
+ * open (ENCODER_STATE) everything stays as it is. `out_ticket` may be NULL. An empty recording gets a ticket too. With 1,024
+ * submissions in flight the call waits for the oldest. Errors: that of the recording; TIMESTAMPS_BUSY, READBACK_BUSY. */
 KHAL_API KHAL_MUST_USE khal_status khal_submit(khal_encoder* encoder, khal_ticket* out_ticket);
-/* Turns what was recorded into commands that can be submitted again and again, and leaves the encoder empty. */
+/* Turns what was recorded into commands that can be submitted again and again, and leaves the encoder empty, as khal_submit
+ * does. The commands have the encoder's label. */
 KHAL_API KHAL_MUST_USE khal_status khal_encoder_finish(khal_encoder* encoder, khal_commands** out_commands);
 KHAL_API KHAL_MUST_USE khal_status khal_commands_submit(khal_commands* commands, khal_ticket* out_ticket);
 KHAL_API void khal_commands_retain(khal_commands* commands);
 KHAL_API void khal_commands_release(khal_commands* commands);
 KHAL_API uint32_t khal_commands_get_dispatch_count(const khal_commands* commands);
-/* For later submits; earlier ones keep their values. Checked as in khal_pass_dispatch. */
+/* For later submits; earlier ones keep their values. Checked as in khal_pass_dispatch; DISPATCH_INDEX for a dispatch, binding or
+ * range of push constants that the commands do not have. */
 KHAL_API KHAL_MUST_USE khal_status khal_commands_set_slice(khal_commands* commands, uint32_t dispatch, uint32_t binding, khal_slice slice);
 KHAL_API KHAL_MUST_USE khal_status khal_commands_set_push_constants(khal_commands* commands, uint32_t dispatch, uint32_t offset,
                                                                     const void* data, uint32_t size);
 
-/* KHAL_OK when the ticket's work is done, KHAL_NOT_READY before, KHAL_EXECUTION_FAILED when that submission failed. */
+/* KHAL_OK when the ticket's work is done, KHAL_NOT_READY before, KHAL_EXECUTION_FAILED when that submission failed
+ * (INDIRECT_TOO_LARGE, NATIVE_FAILED). The last 64 failures are remembered; each goes to the device's callback once, when a
+ * call of the library finds it. Error: TICKET. */
 KHAL_API KHAL_MUST_USE khal_status khal_ticket_poll(khal_device* device, khal_ticket ticket);
 /* Waits up to `timeout` ns: KHAL_OK, KHAL_TIMEOUT, KHAL_EXECUTION_FAILED. Other threads submit freely meanwhile. */
 KHAL_API KHAL_MUST_USE khal_status khal_ticket_wait(khal_device* device, khal_ticket ticket, uint64_t timeout);
-/* Waits for everything submitted so far. */
+/* Waits for everything submitted so far. KHAL_EXECUTION_FAILED, with the first, when submissions failed since the last such
+ * wait. */
 KHAL_API KHAL_MUST_USE khal_status khal_device_wait(khal_device* device, uint64_t timeout);
 
 /* ==== timestamps ================================================================================ */
@@ -541,7 +587,8 @@ typedef struct khal_timestamps_desc {
     const char* label;
 } khal_timestamps_desc;
 
-/* On a device without timestamps it is made all the same and is not enabled: passes run untimed, and reads give no entries. */
+/* On a device without timestamps it is made all the same and is not enabled: passes run untimed, and reads give no entries.
+ * Error: TIMESTAMPS_CAPACITY (of 0). */
 KHAL_API KHAL_MUST_USE khal_status khal_timestamps_create_at(const char* file, int line, khal_device* device, const khal_timestamps_desc* desc, khal_timestamps** out_timestamps);
 #define khal_timestamps_create(...) khal_timestamps_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_timestamps_retain(khal_timestamps* timestamps);
@@ -553,13 +600,16 @@ KHAL_API KHAL_MUST_USE khal_status khal_timestamps_reset(khal_timestamps* timest
 /* Marks, in the recording, the point after which the values are to be read (a step that some APIs need; optional: a read resolves
  * what is not yet resolved). */
 KHAL_API khal_status khal_timestamps_resolve(khal_timestamps* timestamps, khal_encoder* encoder);
-/* Asks for all passes submitted since the last reset. Timing a pass from here to the take is an error of that recording. */
+/* Asks for all passes submitted since the last reset. Timing a pass from here to the take is an error of that recording, and
+ * so is a second request: TIMESTAMPS_BUSY. */
 KHAL_API KHAL_MUST_USE khal_status khal_timestamps_request_read(khal_timestamps* timestamps);
-/* Never blocks. KHAL_OK fills up to `capacity` entries and resets the manager; KHAL_NOT_READY, KHAL_NOTHING_REQUESTED, or the failure.
- * With fewer than `*out_count` entries of room nothing is taken: TIMESTAMPS_CAPACITY. `out_missed` (may be NULL): passes beyond capacity. */
+/* Never blocks. KHAL_OK fills up to `capacity` entries, in the order of submission, and resets the manager; KHAL_NOT_READY;
+ * KHAL_NOTHING_REQUESTED; or the failure of a timed submission, which resets it too. A value that the device did not give is
+ * DRIVER. With less room than there are entries nothing is taken: TIMESTAMPS_CAPACITY, and `*out_count` tells how many there
+ * are. `out_missed` (may be NULL): passes beyond capacity. */
 KHAL_API KHAL_MUST_USE khal_status khal_timestamps_try_take(khal_timestamps* timestamps, uint32_t capacity, khal_timestamp* out_entries,
                                                             uint32_t* out_count, uint32_t* out_missed);
-/* request_read, wait and take in one. */
+/* request_read, wait and take in one. After a failure no request is left; TIMEOUT and TIMESTAMPS_CAPACITY lose no entry. */
 KHAL_API KHAL_MUST_USE khal_status khal_timestamps_read(khal_timestamps* timestamps, uint32_t capacity, khal_timestamp* out_entries,
                                                         uint32_t* out_count, uint32_t* out_missed, uint64_t timeout);
 
@@ -571,20 +621,23 @@ typedef struct khal_readback_desc {
     uint32_t slot_count;     /* reads in flight at once, taken in order; 0: 1 */
     const char* label;
 } khal_readback_desc;
+/* Error: READBACK_CAPACITY (2^64 bytes or more, or more than 1,024 slots). */
 KHAL_API KHAL_MUST_USE khal_status khal_readback_create_at(const char* file, int line, khal_device* device, const khal_readback_desc* desc, khal_readback** out_readback);
 #define khal_readback_create(...) khal_readback_create_at(__FILE__, __LINE__, __VA_ARGS__)
 KHAL_API void khal_readback_retain(khal_readback* readback);
 KHAL_API void khal_readback_release(khal_readback* readback);
 KHAL_API uint64_t khal_readback_get_capacity(const khal_readback* readback); /* elements */
 KHAL_API bool khal_readback_is_idle(khal_readback* readback);  /* no read is in flight or waits to be taken */
-/* Records a read of one or several ranges, gathered one after the other, at this place of the recording. More than the capacity, or no
- * free slot at submit, is an error of the recording. */
+/* Records a read of one or several ranges, gathered one after the other, at this place of the recording, between passes. More
+ * than the capacity is an error of the recording; no free slot (READBACK_BUSY) one of the submit. Errors: ENCODER_STATE,
+ * READBACK_CAPACITY, SLICE_ELEMENT_SIZE (no multiple of the readback's), BUFFER_USAGE (COPY_SRC), those of slices. */
 KHAL_API khal_status khal_readback_request_copy(khal_readback* readback, khal_encoder* encoder, const khal_slice* slices, uint32_t slice_count);
-/* The same at once, after all submitted work. */
+/* The same at once, after all submitted work; takes a ticket of the timeline. */
 KHAL_API KHAL_MUST_USE khal_status khal_readback_request(khal_readback* readback, const khal_slice* slices, uint32_t slice_count);
-/* Never blocks. `count` elements must be what was asked for. KHAL_OK fills `out_data`; KHAL_NOT_READY; KHAL_NOTHING_REQUESTED; or the failure. */
+/* Never blocks. `count` elements must be what was asked for (READBACK_COUNT; the read waits on). KHAL_OK fills `out_data`;
+ * KHAL_NOT_READY; KHAL_NOTHING_REQUESTED; or the failure of the submission, which takes the read away. */
 KHAL_API KHAL_MUST_USE khal_status khal_readback_try_take(khal_readback* readback, void* out_data, uint64_t count);
-/* Discards all reads that are in flight or wait to be taken. */
+/* Discards all reads that are in flight or wait to be taken; their slots are free at once. */
 KHAL_API void khal_readback_cancel(khal_readback* readback);
 
 #ifdef __cplusplus
