@@ -161,7 +161,8 @@ static bool set_input(context* c, command* cmd, const char* path)
         kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "more than one source file: '%s' and '%s'", cmd->build.input, path);
         return false;
     }
-    cmd->build.input = path;
+    /* clang would take it for an option */
+    cmd->build.input = path[0] == '-' ? kc_format(c->arena, "./%s", path) : path;
     return true;
 }
 

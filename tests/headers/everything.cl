@@ -17,7 +17,7 @@ typedef struct outer {
         long l;
         double d;
     };
-    half h;
+    ushort h;
     short16 wide;
     int new, class, matrix[3][2];
 } outer;

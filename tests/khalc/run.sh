@@ -69,7 +69,7 @@ errors() {
         "$khalc" --clang="$clang" $(options_of "$source") "$source" -o "$work/out" >"$work/stdout" 2>"$work/err"
         local status=$?
         [ $status = 1 ] || { cat "$work/err" >&2; fail "$source: exit status $status, not 1"; }
-        if [ -s "$work/stdout" ] || ls "$work"/out* >/dev/null 2>&1; then
+        if [ -s "$work/stdout" ] || compgen -G "$work/out*" >/dev/null; then
             fail "$source: something was written"
             rm -f "$work"/out*
         fi
@@ -196,11 +196,11 @@ hostile_inputs() {
     head -c 3000 /dev/zero >"$work/zeros.cl"
     expect 1 "" "$work/zeros.cl" -o k
     printf '\xff\xfe\x00\x01__kernel void \xc3(' >"$work/bytes.cl"
-    expect 1 source "$work/bytes.cl" -o k
+    expect 1 "" "$work/bytes.cl" -o k
     # deep nesting is an error of clang's or khalc's, never a crash
     { printf '__kernel void k(__global int* p) { *p = '; head -c 20000 /dev/zero | tr '\0' '('; echo '; }'; } >"$work/deep.cl"
     expect 1 "" "$work/deep.cl" -o k
-    { printf '__kernel void k(__global int* p) { *p = 1'; for ((i = 0; i < 5000; i++)); do printf ' + *p'; done; echo '; }'; } \
+    { printf '__kernel void k(__global int* p) { *p = 1'; for ((i = 0; i < 1200; i++)); do printf ' + *p'; done; echo '; }'; } \
         >"$work/long.cl"
     expect 1 nesting "$work/long.cl" -o k
     printf '#include "self.cl"\n' >"$work/self.cl"
