@@ -167,6 +167,7 @@ static void build_global(kc_builder* b, const kc_node* n)
 
 static void read_workgroup_size(kc_builder* b, kc_function* f, const kc_node* n)
 {
+    bool is_known = false;
     for (uint32_t i = 0; i < n->child_count; i++) {
         const kc_node* a = n->children[i];
         uint64_t sizes[3];
@@ -180,6 +181,7 @@ static void read_workgroup_size(kc_builder* b, kc_function* f, const kc_node* n)
         }
         if (count != 3)
             continue; /* an annotation of the user's */
+        is_known = true;
         const uint64_t limit = KC_MAX_WORKGROUP;
         const bool is_ok = sizes[0] && sizes[1] && sizes[2] && sizes[0] <= limit && sizes[1] <= limit &&
                            sizes[2] <= limit && sizes[0] * sizes[1] * sizes[2] <= limit;
@@ -192,7 +194,7 @@ static void read_workgroup_size(kc_builder* b, kc_function* f, const kc_node* n)
         for (int j = 0; j < 3; j++)
             f->workgroup_size[j] = (uint32_t)sizes[j];
     }
-    if (kc_node_find(n, KC_NODE_ReqdWorkGroupSizeAttr) && !f->workgroup_size[0])
+    if (kc_node_find(n, KC_NODE_ReqdWorkGroupSizeAttr) && !is_known)
         kc_build_error(b, n->loc, KC_DIAG_WORKGROUP_SIZE, "the arguments of reqd_work_group_size could not be read");
 }
 

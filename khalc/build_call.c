@@ -35,6 +35,8 @@ kc_expr* kc_build_widen(kc_builder* b, kc_expr* e, const kc_type* type)
 static kc_expr* call_function(kc_builder* b, const kc_call* call, kc_build_function* f)
 {
     kc_function* callee = f->function;
+    if (!f->node)
+        return NULL; /* its signature was refused */
     if (callee->is_kernel)
         return kc_build_error(b, call->loc, KC_DIAG_KERNEL_CALL, "the kernel '%s' is called as a function", callee->name);
     if (!b->block)

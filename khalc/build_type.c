@@ -79,33 +79,30 @@ static bool take_qualifier(kc_parser* p, kc_qualified* q)
     return false;
 }
 
-/* `__attribute__((ext_vector_type(4)))` after an element type. */
-static void take_attributes(kc_parser* p, kc_qualified* q)
+/* Takes `__attribute__((ext_vector_type(4)))` out of a type's text: wherever clang puts it, behind the `*` of a pointer
+ * too, it speaks of the innermost element. 0 without one. */
+static unsigned long take_vector(kc_builder* b, const char** text)
 {
     static const char vector[] = "__attribute__((ext_vector_type(";
-    for (;;) {
-        while (take_qualifier(p, q))
-            ;
-        if (strncmp(p->s, "__attribute__", 13) != 0)
-            return;
-        if (strncmp(p->s, vector, sizeof vector - 1) != 0) {
-            p->failed = true;
-            return;
-        }
-        char* end;
-        const unsigned long count = strtoul(p->s + sizeof vector - 1, &end, 10);
-        if (strncmp(end, ")))", 3) != 0) {
-            p->failed = true;
-            return;
-        }
-        p->s = end + 3;
-        const bool is_known = count == 2 || count == 3 || count == 4 || count == 8 || count == 16;
-        if (!q->type || !is_known || (q->type->kind != KC_TYPE_INT && q->type->kind != KC_TYPE_FLOAT)) {
-            refuse(p, KC_DIAG_TYPE, "vectors have 2, 3, 4, 8 or 16 integer or floating lanes");
-            return;
-        }
-        q->type = kc_type_vector(p->b->m, q->type, (uint32_t)count);
+    const char* at = strstr(*text, vector);
+    if (!at)
+        return 0;
+    char* end;
+    const unsigned long count = strtoul(at + sizeof vector - 1, &end, 10);
+    if (strncmp(end, ")))", 3) != 0)
+        return 0;
+    *text = kc_format(b->arena, "%.*s%s", (int)(at - *text), *text, end + 3);
+    return count;
+}
+
+static void apply_vector(kc_parser* p, kc_qualified* q, unsigned long count)
+{
+    const bool is_known = count == 2 || count == 3 || count == 4 || count == 8 || count == 16;
+    if (!is_known || (q->type->kind != KC_TYPE_INT && q->type->kind != KC_TYPE_FLOAT)) {
+        refuse(p, KC_DIAG_TYPE, "vectors have 2, 3, 4, 8 or 16 integer or floating lanes");
+        return;
     }
+    q->type = kc_type_vector(p->b->m, q->type, (uint32_t)count);
 }
 
 /* Types that clang knows by a word and khalc does not know at all. */
@@ -117,9 +114,6 @@ static bool refuse_word(kc_parser* p, const char* s, size_t n)
         const char* why;
     } words[] = {
         {"image", KC_DIAG_IMAGE, "images are not supported"},
-        {"__read_only", KC_DIAG_IMAGE, "images are not supported"},
-        {"__write_only", KC_DIAG_IMAGE, "images are not supported"},
-        {"__read_write", KC_DIAG_IMAGE, "images are not supported"},
         {"sampler_t", KC_DIAG_IMAGE, "samplers are not supported"},
         {"queue_t", KC_DIAG_BLOCK, "device queues are not supported"},
         {"clk_event_t", KC_DIAG_BLOCK, "device queues are not supported"},
@@ -250,6 +244,11 @@ static void take_specifiers(kc_parser* p, kc_qualified* q)
             p->s += n;
             continue;
         }
+        if (word_is(p->s, n, "read_only") || word_is(p->s, n, "__read_only") || word_is(p->s, n, "write_only") ||
+            word_is(p->s, n, "__write_only") || word_is(p->s, n, "read_write") || word_is(p->s, n, "__read_write")) {
+            p->s += n; /* of an image or pipe, which is what gets refused */
+            continue;
+        }
         if (p->s[n] == ':' && p->s[n + 1] == ':') { /* `S::`, the record around an unnamed one */
             p->s += n + 2;
             continue;
@@ -315,6 +314,8 @@ static kc_qualified parse_arrays(kc_parser* p, kc_qualified q, uint32_t depth)
 static kc_qualified parse_declarator(kc_parser* p, kc_qualified q, uint32_t depth)
 {
     for (;;) {
+        while (take_qualifier(p, &q)) /* of the pointee, as in `int (__private *)[3]` */
+            ;
         skip_spaces(p);
         if (p->failed || depth > KC_MAX_DEPTH) {
             p->failed = true;
@@ -333,7 +334,13 @@ static kc_qualified parse_declarator(kc_parser* p, kc_qualified q, uint32_t dept
     }
     if (*p->s == '(') { /* `(*)[3]`: what follows the parentheses comes first */
         const char* inner = p->s + 1;
-        if (*inner != '*' && *inner != '(' && *inner != '^')
+        kc_parser ahead = *p;
+        kc_qualified ignored = {0};
+        ahead.s = inner;
+        ahead.is_reported = true; /* the words are read again below */
+        while (take_qualifier(&ahead, &ignored))
+            ;
+        if (*ahead.s != '*' && *ahead.s != '(' && *ahead.s != '^')
             return parse_arrays(p, q, depth);
         int open = 0;
         const char* s = p->s;
@@ -361,11 +368,15 @@ static kc_qualified parse_declarator(kc_parser* p, kc_qualified q, uint32_t dept
 
 static kc_qualified parse_text(kc_builder* b, const char* text, kc_loc loc, bool* is_reported)
 {
-    kc_parser p = {.b = b, .loc = loc, .text = text, .s = text};
+    kc_parser p = {.b = b, .loc = loc, .text = text};
     kc_qualified q = {0};
+    const unsigned long lanes = take_vector(b, &text);
+    p.s = text;
     take_specifiers(&p, &q);
-    if (!p.failed && q.type)
-        take_attributes(&p, &q);
+    while (!p.failed && q.type && take_qualifier(&p, &q))
+        ;
+    if (!p.failed && q.type && lanes)
+        apply_vector(&p, &q, lanes);
     if (!p.failed && q.type)
         q = parse_declarator(&p, q, 0);
     skip_spaces(&p);
@@ -488,6 +499,18 @@ static void lay_out(kc_builder* b, const kc_node* n, kc_record* record)
     record->size = round_up(end, record->align);
 }
 
+/* The module lists records in the order in which they were completed: members' types come before their owners. */
+static void list_last(kc_module* m, kc_record* record)
+{
+    uint32_t i = 0;
+    while (i < m->record_count && m->records[i] != record)
+        i++;
+    if (i == m->record_count)
+        return;
+    memmove(&m->records[i], &m->records[i + 1], sizeof(kc_record*) * (m->record_count - i - 1));
+    m->records[m->record_count - 1] = record;
+}
+
 void kc_build_record(kc_builder* b, const kc_node* n)
 {
     const bool has_name = n->name && *n->name;
@@ -516,6 +539,7 @@ void kc_build_record(kc_builder* b, const kc_node* n)
         kc_build_error(b, n->loc, KC_DIAG_TYPE,
                        "#pragma pack is not supported; write __attribute__((packed)) instead");
     lay_out(b, n, e->record);
+    list_last(b->m, e->record);
     e->type = (kc_qualified){.type = kc_type_struct(b->m, e->record)};
     kc_entity* own = kc_build_find(b, n->id);
     if (own)

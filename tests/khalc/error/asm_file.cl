@@ -1,0 +1,2 @@
+__asm__(".globl nothing");
+kernel void k(global int* p) { p[0] = 1; }

@@ -1,0 +1,5 @@
+kernel void k(global int* p)
+{
+    p[0] = ;
+    undeclared = 1;
+}

@@ -1,0 +1,5 @@
+kernel void k(global int* p, int n)
+{
+    int a[n];
+    p[0] = a[0];
+}
