@@ -644,10 +644,11 @@ static bool check_value(kc_verifier* v, const kc_expr* e, const kc_type* type, k
 
 static void check_block(kc_verifier* v, kc_block* b);
 
-/* A block's variables go out of scope. */
+/* A block's variables go out of scope. Broken links may make it a ring: those end it here too. */
 static void leave_scope(kc_block* b)
 {
-    for (kc_stmt* s = b->first; s; s = s->next)
+    const kc_stmt* previous = NULL;
+    for (kc_stmt* s = b->first; s && s->prev == previous; previous = s, s = s->next)
         if (s->kind == KC_ST_DECLARE && s->var)
             s->var->pass_data = NULL;
 }
