@@ -1,17 +1,17 @@
-/* expect: unused.result */
+/* expect: unused.result|nodiscard */
 /* The status of a call that is not a recording one. */
 #include "kernels.khal.h"
 #ifdef __GNUC__
 #pragma GCC diagnostic error "-Wunused-result"
 #endif
 
-void load(khal_device* device, kernels** out);
-void load(khal_device* device, kernels** out)
+khal_status wait(khal_device* device);
+khal_status wait(khal_device* device)
 {
 #ifdef WRONG
-    kernels_load(device, out);
+    khal_device_wait(device, KHAL_FOREVER);
+    return KHAL_OK;
 #else
-    if (kernels_load(device, out) != KHAL_OK)
-        *out = NULL;
+    return khal_device_wait(device, KHAL_FOREVER);
 #endif
 }
