@@ -9,7 +9,7 @@
 
 /* ---- what functions need --------------------------------------------------------------------------------- */
 
-static void scan_expr(kc_expr** slot, void* user)
+void kc_emc_scan_expr(kc_expr** slot, void* user)
 {
     kc_fn_info* info = user;
     const kc_expr* e = *slot;
@@ -41,21 +41,26 @@ static bool has_array(const kc_type* t)
     return false;
 }
 
-static void scan_stmt(kc_stmt* s, void* user)
+void kc_emc_scan_stmt(kc_stmt* s, void* user)
 {
     kc_fn_info* info = user;
-    kc_stmt_walk_exprs(s, scan_expr, info);
+    kc_stmt_walk_exprs(s, kc_emc_scan_expr, info);
     info->statements++;
-    if (s->kind == KC_ST_DECLARE && (s->var->is_address_taken || has_array(s->var->type)))
-        info->has_private_memory = true;
+    if (s->kind == KC_ST_DECLARE && (s->var->is_address_taken || has_array(s->var->type))) {
+        const kc_var_plan* p = s->var->pass_data;
+        if (!p || p->home != KC_HOME_ARRAY) /* scratch has an element for each work-item */
+            info->has_private_memory = true;
+    }
     if (s->kind == KC_ST_PRINTF)
         info->needs_launch = true;
+    info->has_order |= s->kind == KC_ST_PRINTF || s->kind == KC_ST_ATOMIC || s->kind == KC_ST_FENCE;
     if (s->kind == KC_ST_CALL && s->callee->pass_data) {
         const kc_fn_info* callee = s->callee->pass_data;
         info->queries |= callee->queries;
         info->needs_launch |= callee->needs_launch;
         info->has_private_memory |= callee->has_private_memory;
         info->has_volatile |= callee->has_volatile;
+        info->has_order |= callee->has_order;
         info->statements += callee->statements;
     }
 }
@@ -65,7 +70,7 @@ static void scan_function(kc_emc* em, kc_function* f)
     kc_fn_info* info = KC_NEW(em->m->arena, kc_fn_info);
     for (uint32_t i = 0; i < f->param_count; i++)
         info->has_private_memory |= f->params[i]->is_address_taken || has_array(f->params[i]->type);
-    kc_block_walk(&f->body, scan_stmt, info);
+    kc_block_walk(&f->body, kc_emc_scan_stmt, info);
     f->pass_data = info;
 }
 
@@ -145,7 +150,7 @@ void kc_emc_kernel_params(kc_emc* em, kc_function* f, const khal_kernel_info* in
         const char* name = kc_emc_var(em, v);
         if (em->plan) {
             const kc_var_plan* p = v->pass_data;
-            if (p->home == KC_HOME_ARRAY)
+            if (p->home == KC_HOME_ARRAY || p->assign_count) /* each group starts with it anew */
                 name = kc_format(em->m->arena, "khal_arg%u", i);
         }
         if (arg->kind == KHAL_ARG_VALUE) {
@@ -191,9 +196,9 @@ static void begin_function(kc_emc* em, kc_function* f)
 }
 
 /* Back to the lines of the generated file; resolved when the text is put together. */
-static void own_lines(kc_emc* em)
+void kc_emc_own_lines(kc_emc* em)
 {
-    if (!em->m->omit_lines)
+    if (!em->m->omit_lines && em->line_text)
         kc_put(em->out, "\001\n");
     em->line_text = NULL;
 }
@@ -207,7 +212,7 @@ static void put_body(kc_emc* em, kc_function* f, const char* head)
     if (f->result->kind != KC_TYPE_VOID && !(last && last->kind == KC_ST_RETURN)) /* the source's flow may reach the end */
         kc_emc_line(em, "return (%s){0};", kc_emc_type(em, f->result));
     kc_put(em->out, "}\n");
-    own_lines(em);
+    kc_emc_own_lines(em);
     kc_put(em->out, "\n");
 }
 
@@ -246,7 +251,7 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
     /* Rows of groups run as one, unless work-items know their group. */
     const bool by_group = f->local_count || info->local_count || (queries >> (3 * KC_QUERY_LOCAL_ID) & 7) ||
                           (queries >> (3 * KC_QUERY_GROUP_ID) & 7);
-    const bool independent = !f->has_atomic && !f->has_printf && !em->info->has_private_memory && !em->info->has_volatile;
+    const bool independent = !em->info->has_order && !em->info->has_private_memory && !em->info->has_volatile;
     kc_emc_line(em, "khal_cpu_block khal_b = khal_cpu_blocks(khal_first, khal_last);");
     kc_emc_line(em, "while (khal_cpu_next(&khal_b, khal_launch, %s)) {", by_group ? "1" : "UINT64_MAX");
     em->indent++;
@@ -277,9 +282,17 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
     kc_put(em->out, "\n");
 }
 
+static void forget_stmt(kc_stmt* s, void* user)
+{
+    (void)user;
+    s->pass_data = NULL;
+    if (s->var)
+        s->var->pass_data = NULL;
+}
+
 static void forget(kc_function* f)
 {
-    kc_plan_forget(f);
+    kc_block_walk(&f->body, forget_stmt, NULL);
     f->pass_data = NULL;
     for (uint32_t i = 0; i < f->param_count; i++)
         f->params[i]->pass_data = NULL;
@@ -310,7 +323,7 @@ static void put_includes(kc_emc* em, kc_text* out)
         kc_put(out, "#include <khal/cpu/print.h>\n");
 }
 
-/* Copies the functions' text, with the marks of own_lines resolved. */
+/* Copies the functions' text, with the marks of kc_emc_own_lines resolved. */
 static void put_functions(kc_emc* em, kc_text* out, const kc_text* text)
 {
     uint32_t line = 1;

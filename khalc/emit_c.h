@@ -23,6 +23,7 @@ typedef struct kc_fn_info {
     uint32_t queries;
     bool needs_launch;
     bool has_volatile;
+    bool has_order;          /* atomics, printf, fences: not to be reordered */
     uint32_t statements;     /* of calls too */
     bool has_private_memory; /* arrays and the like, which may stay in memory that iterations share */
 } kc_fn_info;
@@ -51,11 +52,13 @@ typedef struct kc_emc {
     uint32_t line;
     size_t line_from;
     kc_text* line_text;
+    struct kc_mask* masks;   /* innermost first */
     struct kc_scope* scopes; /* statements around, innermost first */
     bool in_region;          /* in a loop over work-items */
     uint32_t region;         /* its number in the plan */
     const char* next_item;   /* label at its end */
     bool next_item_used;
+    bool done_used;          /* `khal_done` */
     bool region_exits;       /* some work-item may leave a statement around the region */
 } kc_emc;
 
@@ -106,6 +109,7 @@ void kc_emc_scope_push(kc_emc* em, kc_scope* scope, kc_stmt* s);
 void kc_emc_break(kc_emc* em, kc_stmt* target);
 void kc_emc_continue(kc_emc* em, kc_stmt* target);
 void kc_emc_label(kc_emc* em, const char* kind, kc_scope* scope, bool used);
+const char* kc_emc_step(kc_emc* em, kc_block* step); /* of a `for`; NULL where it takes statements */
 const char* kc_emc_case_value(kc_emc* em, const kc_type* t, uint64_t bits);
 
 /* emit_c_group.c */
@@ -113,6 +117,9 @@ void kc_emc_group_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* inf
 void kc_emc_exit(kc_emc* em, kc_stmt* s); /* BREAK, CONTINUE, RETURN inside a region, for a statement around it */
 
 /* emit_c.c */
+void kc_emc_own_lines(kc_emc* em); /* the lines that follow are the generated file's own */
+void kc_emc_scan_expr(kc_expr** slot, void* info);
+void kc_emc_scan_stmt(kc_stmt* s, void* info);
 void kc_emc_kernel_params(kc_emc* em, kc_function* f, const khal_kernel_info* info);
 uint64_t kc_emc_local_layout(kc_function* f, uint64_t* offsets); /* size; offsets may be NULL */
 void kc_emc_query_constants(kc_emc* em, kc_function* f, uint32_t queries);

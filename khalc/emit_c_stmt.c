@@ -188,11 +188,12 @@ static void declare(kc_emc* em, kc_stmt* s)
     kc_var* v = s->var;
     const char* name = kc_emc_var(em, v);
     const kc_var_plan* p = v->pass_data;
-    if (em->in_region && p->home == KC_HOME_AGAIN)
+    if (em->in_region && p->value)
         return;
     if (em->in_region && (p->home != KC_HOME_ITEM || p->in_many)) {
         if (s->value)
-            kc_emc_store(em, v->type, p->home == KC_HOME_ARRAY ? kc_format(em->m->arena, "%s[khal_i]", name) : name, s->value);
+            kc_emc_store(em, v->type, p->home == KC_HOME_ARRAY && !p->is_copied ? kc_format(em->m->arena, "%s[khal_i]", p->array) : name,
+                         s->value);
         return;
     }
     const char* align = v->align > v->type->align
@@ -352,7 +353,7 @@ static void if_stmt(kc_emc* em, kc_stmt* s)
 }
 
 /* The step as an expression, where it is one plain assignment. */
-static const char* step_text(kc_emc* em, kc_block* step)
+const char* kc_emc_step(kc_emc* em, kc_block* step)
 {
     kc_stmt* s = step->first;
     if (!s)
@@ -376,7 +377,7 @@ static void loop(kc_emc* em, kc_stmt* s)
     kc_text spilled = {0};
     kc_text* out = em->out;
     const char* cond = "";
-    const char* step = step_text(em, &s->step);
+    const char* step = kc_emc_step(em, &s->step);
     if (!s->head.first && s->value) {
         em->out = &spilled;
         cond = kc_emc_text(em, s->value);

@@ -15,18 +15,25 @@ typedef enum kc_home {
     KC_HOME_AGAIN, /* cheap and constant: computed again wherever it is needed */
 } kc_home;
 
+/* A statement that sets a variable, wholly or in part. */
+typedef struct kc_setting {
+    kc_stmt* s;
+    struct kc_setting* next;
+} kc_setting;
+
 typedef struct kc_var_plan {
     kc_home home;
     kc_var* var;
-    kc_stmt* declared;
-    kc_expr* value;         /* HOME_AGAIN */
-    uint32_t assign_count;  /* ASSIGNs and results, apart from the declaration */
-    bool is_address_taken;
-    bool may_be_group;      /* every assignment is made by the whole group, with one value */
-    bool in_loop;           /* some assignment is inside a loop without barriers */
-    bool in_many;           /* used in more than one region */
+    kc_expr* value;         /* HOME_AGAIN; HOME_GROUP when set once, where the group starts */
+    kc_setting* settings;   /* the declaration too */
+    uint32_t assign_count;  /* those apart from the declaration */
+    bool may_be_group;      /* every setting is made by the whole group, with one value */
+    bool in_loop;           /* some setting is inside a loop without barriers */
+    bool in_many;           /* used in more than one region: declared at the head of each */
+    bool is_marked, is_set; /* a walk's own */
+    bool is_copied;         /* HOME_ARRAY: a region works on a copy of its element */
     uint32_t region;        /* of its first use; 0: none */
-    const char* name;       /* the emitter's */
+    const char *name, *array; /* the emitter's */
     struct kc_var_plan* next;
 } kc_var_plan;
 
@@ -37,23 +44,17 @@ typedef struct kc_stmt_plan {
     bool mask;              /* work-items are in it or not, one by one */
     bool iteration_mask;    /* LOOP: CONTINUE is reached by some work-items and not by others */
     bool left_early;        /* something inside leaves it for an outer statement, work-item by work-item */
+    uint32_t region;        /* of the statement, or of the condition of a lockstep one */
     uint32_t number;        /* names its masks and labels */
 } kc_stmt_plan;
 
 typedef struct kc_region_plan {
     kc_var_plan* vars;      /* in order of first appearance */
     bool live_mask;         /* some work-items may return before others */
-    uint32_t mask_count;
 } kc_region_plan;
 
-/* Plans `kernel`, which has a barrier. Needs kc_pass_usage. Leaves a kc_var_plan in the pass_data of each variable and a
- * kc_stmt_plan in that of each statement; kc_plan_forget removes them. */
+/* Plans `kernel`, which has a barrier. Needs kc_pass_usage. Leaves a kc_var_plan in the pass_data of each of its variables and a
+ * kc_stmt_plan in that of each statement. */
 kc_region_plan* kc_plan_regions(kc_module* m, kc_function* kernel);
-void kc_plan_forget(kc_function* kernel);
-
-/* Whether the value is the same for all work-items of a group and may be computed outside of them. */
-bool kc_plan_is_uniform(const kc_expr* e);
-/* The nearest statement around `s` that keeps masks, NULL when there is none; `*out_function` tells whether that is the function. */
-kc_stmt* kc_plan_mask_around(const kc_stmt* s);
 
 #endif

@@ -104,12 +104,15 @@
     KHAL_CPU_QUIET("-Wcast-align") KHAL_CPU_QUIET("-Wcast-qual") \
     KHAL_CPU_QUIET("-Wdouble-promotion") \
     KHAL_CPU_QUIET("-Wincompatible-pointer-types-discards-qualifiers") \
-    KHAL_CPU_QUIET("-Wmissing-braces") KHAL_CPU_QUIET("-Wstrict-prototypes")
+    KHAL_CPU_QUIET("-Wmissing-braces") KHAL_CPU_QUIET("-Wstrict-prototypes") \
+    KHAL_CPU_QUIET("-Waddress-of-packed-member")
 #define KHAL_CPU_TEXT_END _Pragma("clang diagnostic pop")
 #else
 #define KHAL_CPU_QUIET(option) KHAL_CPU_PRAGMA(GCC diagnostic ignored option)
 #define KHAL_CPU_TEXT_BEGIN \
     _Pragma("GCC diagnostic push") \
+    KHAL_CPU_QUIET("-Wunused-variable") KHAL_CPU_QUIET("-Wunused-label") KHAL_CPU_QUIET("-Wunused-value") \
+    KHAL_CPU_QUIET("-Wunused-function") KHAL_CPU_QUIET("-Waddress-of-packed-member") \
     KHAL_CPU_QUIET("-Wpsabi") KHAL_CPU_QUIET("-Wunused") KHAL_CPU_QUIET("-Wunused-parameter") \
     KHAL_CPU_QUIET("-Wunused-but-set-variable") KHAL_CPU_QUIET("-Wunused-but-set-parameter") \
     KHAL_CPU_QUIET("-Wuninitialized") KHAL_CPU_QUIET("-Wmaybe-uninitialized") \
