@@ -364,7 +364,7 @@ void kc_emit_c(kc_text* out, kc_module* m)
         if (f->has_barrier) {
             begin_function(&em, f);
             kc_emc_group_kernel(&em, f, kernels, &table);
-            own_lines(&em);
+            kc_emc_own_lines(&em);
         } else {
             emit_flat_kernel(&em, f, kernels);
             kc_putf(&table, "    {KHAL_CPU_NAME(%s), %llu, 0},\n", f->name, (unsigned long long)kc_emc_local_layout(f, NULL));
