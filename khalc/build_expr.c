@@ -76,6 +76,9 @@ kc_expr* kc_build_hoist(kc_builder* b, kc_expr* value, const char* hint)
 
 kc_expr* kc_build_as_place(kc_builder* b, kc_expr* value)
 {
+    /* part of an object that has a place already: f(x).member[i] */
+    if (value && value->kind == KC_EX_LOAD && value->args[0]->kind != KC_EX_LANES)
+        return value->args[0];
     kc_expr* load = kc_build_hoist(b, value, "object");
     return load ? load->args[0] : NULL;
 }
