@@ -366,10 +366,12 @@ static void builtin_classes(void** state)
     } while (0)
     const char* const good = NULL;
     const char* const wrong = "wrong types";
+    const char* const too_few = "1 operands where 2 are needed";
+    const char* const unknown = "of unknown kind";
     CHECK(good, POW, ir.f32, get(x), get(x));
     CHECK(wrong, POW, ir.f32, get(x), get(n));
     CHECK(wrong, SIN, ir.i32, get(n));
-    CHECK("1 operands where 2 are needed", POW, ir.f32, get(x));
+    CHECK(too_few, POW, ir.f32, get(x));
     CHECK(good, LDEXP, ir.f32x4, get(v), kc_ex_zero(ir.m, ir.i32x4));
     CHECK(wrong, LDEXP, ir.f32x4, get(v), get(n));
     CHECK(good, ILOGB, ir.i32, get(x));
@@ -401,7 +403,7 @@ static void builtin_classes(void** state)
     CHECK(good, SHUFFLE, u8x4, kc_ex_zero(ir.m, u8x4), kc_ex_zero(ir.m, u8x4));
     CHECK(wrong, SHUFFLE, ir.f32x4, get(v), kc_ex_zero(ir.m, ir.i32x4));
     CHECK(good, SHUFFLE2, u8x4, kc_ex_zero(ir.m, u8x4), kc_ex_zero(ir.m, u8x4), kc_ex_zero(ir.m, u8x4));
-    CHECK("of unknown kind", COUNT, ir.f32, get(x));
+    CHECK(unknown, COUNT, ir.f32, get(x));
 #undef CHECK
 }
 
