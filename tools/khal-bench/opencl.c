@@ -118,7 +118,7 @@ static bool open_device(bench_opencl* cl, cl_object platform, cl_object id, devi
     memset(d, 0, sizeof *d);
     cl->f.clGetPlatformInfo(platform, CL_PLATFORM_NAME, sizeof platform_name, platform_name, NULL);
     cl->f.clGetDeviceInfo(id, CL_DEVICE_NAME, sizeof device_name, device_name, NULL);
-    snprintf(d->name, sizeof d->name, "OpenCL: %s, %s", platform_name, device_name);
+    snprintf(d->name, sizeof d->name, "OpenCL: %s (%s)", device_name, platform_name);
 
     d->context = cl->f.clCreateContext(NULL, 1, &id, NULL, NULL, &e);
     if (!check(d, "clCreateContext", e)) return false;
