@@ -37,7 +37,10 @@ static void add_slot(slots* all, const char* name, const kc_type* t, const char*
     kc_emc* em = all->em;
     slot* s = KC_NEW(em->m->arena, slot);
     s->name = name;
-    if (t) {
+    if (t && t->kind == KC_TYPE_BOOL) { /* may be read before it is set */
+        s->declaration = kc_format(em->m->arena, "khal_uchar* const restrict %s", name);
+        s->size = s->align = 1;
+    } else if (t) {
         const char* inner = kc_format(em->m->arena, t->kind == KC_TYPE_ARRAY ? "(*const restrict %s)" : "*const restrict %s", name);
         s->declaration = kc_emc_declare(em, t, inner, false);
         s->size = t->size;
@@ -227,7 +230,7 @@ static void put_copies_back(kc_emc* em)
 static bool has_own_storage(const kc_emc* em)
 {
     for (const kc_var_plan* p = em->plan->vars; p; p = p->next)
-        if (p->is_marked && p->home == KC_HOME_ITEM && p->in_many && !kc_is_scalar(p->var->type) && !kc_is_vector(p->var->type) &&
+        if (p->is_marked && p->var->kind == KC_VAR_PRIVATE && p->home == KC_HOME_ITEM && p->in_many && !kc_is_scalar(p->var->type) && !kc_is_vector(p->var->type) &&
             !kc_is_pointer(p->var->type))
             return true;
     return false;
