@@ -19,10 +19,13 @@ typedef struct noop_buffer {
 } noop_buffer;
 
 static atomic_uint open_failure;
+static atomic_bool is_missing;
 
 static noop_device* device_of(khal_device* device) { return khal__device_impl(device); }
 
 noop_control* noop_control_of(khal_device* device) { return &device_of(device)->control; }
+
+void noop_be_missing(bool missing) { atomic_store(&is_missing, missing); }
 
 void noop_fail_open(unsigned n) { atomic_store(&open_failure, n); }
 
@@ -79,6 +82,8 @@ static void describe(uint32_t index, khal_device_info* info)
 
 static khal_status noop_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count)
 {
+    if (atomic_load(&is_missing))
+        return khal__fail(NULL, KHAL_ERROR_BACKEND_UNAVAILABLE, 0, NULL, "noop was told to be missing");
     for (uint32_t i = 0; i < capacity && i < 2; ++i)
         describe(i, &out_infos[i]);
     *out_count = 2;

@@ -37,6 +37,8 @@ typedef struct noop_control {
 noop_control* noop_control_of(khal_device* device);
 /* The n-th opening of a noop device from now fails; for the whole process. */
 void noop_fail_open(unsigned n);
+/* The driver of noop devices is missing, or there again; for the whole process. */
+void noop_be_missing(bool missing);
 /* Submissions after `ticket` are not complete until a later call says so; UINT64_MAX: all are. */
 void noop_hold(khal_device* device, khal_ticket ticket);
 void noop_lose(khal_device* device, const char* cause);
