@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COUNT = 10000019, GROUPS = 256, GROUP_SIZE = 256, ROUNDS = 5 };
+enum { COUNT = 10000019, GROUPS = 1024, GROUP_SIZE = 256, ROUNDS = 5 };
 
 typedef struct reducer {
     reduce* kernels;

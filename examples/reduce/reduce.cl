@@ -15,8 +15,10 @@ static void fold(__local float2* scratch)
 
 __kernel void reduce_values(__global const float* values, uint count, __global float2* shares, __local float2* scratch)
 {
+    uint share = (count + (uint)get_num_groups(0) - 1) / (uint)get_num_groups(0);
+    uint first = (uint)get_group_id(0) * share, end = min(first + share, count);
     float2 mine = (float2)(0.0f, -INFINITY);
-    for (uint i = get_global_id(0); i < count; i += get_global_size(0))
+    for (uint i = first + (uint)get_local_id(0); i < end; i += (uint)get_local_size(0))
         mine = (float2)(mine.x + values[i], fmax(mine.y, values[i]));
     scratch[get_local_id(0)] = mine;
     fold(scratch);
