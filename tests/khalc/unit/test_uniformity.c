@@ -89,12 +89,17 @@ static void memory(void** state)
     kc_var* from_constant_item = let("fi", kc_ex_load(ir.m, element(c, get(lid))));
     kc_var* from_promised = let("fp", kc_ex_load(ir.m, element(moved, get(gid))));
     kc_var* from_const = let("fo", kc_ex_load(ir.m, element(o, number(0))));
+    kc_var* w = param("w", promised); /* and broken: a cast takes the const away */
+    kc_expr* writable = kc_ex_convert(ir.m, ir.global_float, get(w), KC_ROUND_DEFAULT, false);
+    store(kc_ex_deref(ir.m, writable), real(1));
+    kc_var* from_written = let("fw", kc_ex_load(ir.m, element(w, number(0))));
     kc_var* from_local = let("fl", kc_ex_load(ir.m, element(l, number(0))));
     analyse();
     assert_int_equal(from_constant->uniformity, KC_UNIFORM_DISPATCH);
     assert_int_equal(from_constant_item->uniformity, KC_UNIFORM_VARYING);
     assert_int_equal(from_promised->uniformity, KC_UNIFORM_GROUP);
     assert_int_equal(from_const->uniformity, KC_UNIFORM_VARYING); /* another argument may overlap */
+    assert_int_equal(from_written->uniformity, KC_UNIFORM_VARYING);
     assert_int_equal(from_local->uniformity, KC_UNIFORM_VARYING);
     assert_int_equal(l->uniformity, KC_UNIFORM_GROUP);
     assert_int_equal(c->uniformity, KC_UNIFORM_DISPATCH);
