@@ -10,7 +10,7 @@ static const char usage[] =
     "Measures khal beside plain programs that do the same, in one process.\n"
     "\n"
     "  cpu              kernels beside OpenMP loops and the machine's OpenCL devices, the smallest dispatch,\n"
-    "                   opening a device\n"
+    "                   opening a device, and what noop measures\n"
     "  noop             what the front costs: a dispatch on a device that runs nothing\n"
     "\n"
     "  --rounds N       measurements of each (7)\n"
@@ -102,7 +102,13 @@ int main(int argc, char** argv)
         }
     }
     if (what && strcmp(what, "cpu") == 0) {
-        return bench_cpu(&options);
+        int status = bench_cpu(&options);
+        if (!options.kernel) {
+            putchar('\n');
+            int front = bench_noop(&options);
+            status = status ? status : front;
+        }
+        return status;
     }
     if (what && strcmp(what, "noop") == 0) {
         return bench_noop(&options);
