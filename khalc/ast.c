@@ -300,7 +300,10 @@ static void read_children(kc_reader* r, int array, kc_node* n, uint32_t depth)
             fail(r, "a child that is no object");
             return;
         }
-        children[n->child_count++] = read_node(r, i, depth);
+        kc_node* child = read_node(r, i, depth);
+        /* a documentation comment: read, since places count on from it, and of no meaning */
+        if (strcmp(child->kind_name, "FullComment") != 0)
+            children[n->child_count++] = child;
     }
 }
 
