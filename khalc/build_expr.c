@@ -603,6 +603,8 @@ static kc_expr* integer_literal(kc_builder* b, const kc_node* n)
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
     if (!type || !n->value || (type->kind != KC_TYPE_INT && type->kind != KC_TYPE_BOOL))
         return type ? kc_build_malformed(b, n) : NULL;
+    if (n->kind == KC_NODE_CXXBoolLiteralExpr)
+        return kc_ex_const_int(b->m, type, strcmp(n->value, "true") == 0);
     const uint64_t bits =
         *n->value == '-' ? (uint64_t)strtoll(n->value, NULL, 10) : strtoull(n->value, NULL, 10);
     return kc_ex_const_int(b->m, type, bits);
@@ -761,8 +763,11 @@ static kc_expr* value_of(kc_builder* b, const kc_node* n)
         return n->child_count == 1 ? kc_build_value(b, n->children[0]) : kc_build_malformed(b, n);
     }
     case KC_NODE_IntegerLiteral:
-    case KC_NODE_CharacterLiteral: return integer_literal(b, n);
+    case KC_NODE_CharacterLiteral:
+    case KC_NODE_CXXBoolLiteralExpr: return integer_literal(b, n);
     case KC_NODE_FloatingLiteral: return floating_literal(b, n);
+    case KC_NODE_CXXBoolLiteralExpr: /* true and false */
+        return n->value ? kc_ex_const_bool(b->m, strcmp(n->value, "true") == 0) : kc_build_malformed(b, n);
     case KC_NODE_ImplicitCastExpr:
     case KC_NODE_CStyleCastExpr: return kc_build_cast(b, n);
     case KC_NODE_UnaryOperator: return kc_build_unary(b, n, true);
