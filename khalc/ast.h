@@ -27,7 +27,6 @@
     X(MemberExpr) X(ArraySubscriptExpr) X(ExtVectorElementExpr) X(InitListExpr) X(CompoundLiteralExpr)                 \
     X(ImplicitValueInitExpr) X(UnaryExprOrTypeTraitExpr) X(AsTypeExpr) X(ConvertVectorExpr) X(ShuffleVectorExpr)       \
     X(StmtExpr) X(GenericSelectionExpr) X(OffsetOfExpr) X(BlockExpr) X(AddrLabelExpr) X(DesignatedInitUpdateExpr)      \
-    X(CXXBoolLiteralExpr)                                                                                              \
     X(ElaboratedType) X(RecordType) X(EnumType)
 
 typedef enum kc_node_kind {

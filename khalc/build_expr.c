@@ -766,8 +766,6 @@ static kc_expr* value_of(kc_builder* b, const kc_node* n)
     case KC_NODE_CharacterLiteral:
     case KC_NODE_CXXBoolLiteralExpr: return integer_literal(b, n);
     case KC_NODE_FloatingLiteral: return floating_literal(b, n);
-    case KC_NODE_CXXBoolLiteralExpr: /* true and false */
-        return n->value ? kc_ex_const_bool(b->m, strcmp(n->value, "true") == 0) : kc_build_malformed(b, n);
     case KC_NODE_ImplicitCastExpr:
     case KC_NODE_CStyleCastExpr: return kc_build_cast(b, n);
     case KC_NODE_UnaryOperator: return kc_build_unary(b, n, true);
