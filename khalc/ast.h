@@ -22,7 +22,7 @@
     X(DefaultStmt) X(BreakStmt) X(ContinueStmt) X(ReturnStmt) X(GotoStmt) X(IndirectGotoStmt) X(LabelStmt)             \
     X(GCCAsmStmt) X(MSAsmStmt) X(AttributedStmt)                                                                       \
     X(ParenExpr) X(ConstantExpr) X(IntegerLiteral) X(CharacterLiteral) X(FloatingLiteral) X(StringLiteral)             \
-    X(CXXBoolLiteralExpr) X(PredefinedExpr) X(DeclRefExpr) X(ImplicitCastExpr) X(CStyleCastExpr) X(UnaryOperator) X(BinaryOperator)          \
+    X(PredefinedExpr) X(DeclRefExpr) X(ImplicitCastExpr) X(CStyleCastExpr) X(UnaryOperator) X(BinaryOperator)          \
     X(CompoundAssignOperator) X(ConditionalOperator) X(BinaryConditionalOperator) X(OpaqueValueExpr) X(CallExpr)       \
     X(MemberExpr) X(ArraySubscriptExpr) X(ExtVectorElementExpr) X(InitListExpr) X(CompoundLiteralExpr)                 \
     X(ImplicitValueInitExpr) X(UnaryExprOrTypeTraitExpr) X(AsTypeExpr) X(ConvertVectorExpr) X(ShuffleVectorExpr)       \
