@@ -215,6 +215,8 @@ static khal_status open_from(request* r, const khal__known_backend* known, khal_
         result = open_one(r, known->table, i, out_device);
         if (result != KHAL_OK)
             r->failed = true;
+        if (result == KHAL_OUT_OF_MEMORY && r->backend != KHAL_BACKEND_AUTO)
+            break; /* another device is no answer to that */
     }
     r->allocator->release(r->allocator->user, infos, capacity * sizeof *infos);
     return result;
@@ -268,7 +270,7 @@ static khal_status open_device(const khal_device_desc* desc, khal_device** out_d
         const khal_status status = open_from(&r, known, out_device);
         if (status == KHAL_OK)
             return KHAL_OK;
-        if (status == KHAL_OUT_OF_MEMORY)
+        if (status == KHAL_OUT_OF_MEMORY && r.backend != KHAL_BACKEND_AUTO && !r.from_environment)
             return status;
     }
 
