@@ -196,8 +196,17 @@ static kc_c relation(kc_emc* em, const kc_expr* e, const kc_type* const* types, 
     return call(em, kc_builtin_name(e->u.builtin), e, types, kc_is_vector(t) ? bits_of(em, t) : e->type, args, kc_is_vector(t));
 }
 
+/* Arguments of macros: a comma between braces would end one. */
+static void guard(kc_emc* em, uint32_t count, kc_c* args)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strchr(args[i].s, ','))
+            args[i].s = kc_format(em->m->arena, "(%s)", args[i].s);
+}
+
 static kc_c other(kc_emc* em, const kc_expr* e, kc_c* args)
 {
+    guard(em, e->arg_count, args);
     const kc_type* t = e->type;
     const char* type = kc_emc_type(em, t);
     switch (e->u.builtin) {
@@ -235,6 +244,7 @@ static bool half_has_own(kc_builtin b)
 static kc_c any_type(kc_emc* em, const kc_expr* e, const kc_type* t, const kc_type* const* types, kc_c* args)
 {
     if (e->u.builtin == KC_BUILTIN_BITSELECT) {
+        guard(em, e->arg_count, args);
         const kc_type* b = kc_is_float(t) || !kc_lane(t)->is_signed ? bits_of(em, t) : t;
         return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_BITSELECT(%s, %s, %s, %s, %s)", kc_emc_type(em, t), kc_emc_type(em, b), args[0].s,
                            args[1].s, args[2].s);
@@ -261,6 +271,7 @@ kc_c kc_emc_builtin(kc_emc* em, const kc_expr* e, kc_c* args)
         const kc_type* t = e->args[0]->type;
         const kc_type* s = bits_of(em, t);
         em->uses_relation = true;
+        guard(em, 1, args);
         if (!kc_is_vector(t))
             return kc_emc_make(em, KC_PREC_REL, "%s < 0", kc_emc_at(em, s == t ? args[0] : cast(em, s, args[0]), KC_PREC_ADD));
         return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_%s(%s, %u, %s)", b == KC_BUILTIN_ANY ? "ANY" : "ALL", kc_emc_type(em, s),
