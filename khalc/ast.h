@@ -27,7 +27,7 @@
     X(MemberExpr) X(ArraySubscriptExpr) X(ExtVectorElementExpr) X(InitListExpr) X(CompoundLiteralExpr)                 \
     X(ImplicitValueInitExpr) X(UnaryExprOrTypeTraitExpr) X(AsTypeExpr) X(ConvertVectorExpr) X(ShuffleVectorExpr)       \
     X(StmtExpr) X(GenericSelectionExpr) X(OffsetOfExpr) X(BlockExpr) X(AddrLabelExpr) X(DesignatedInitUpdateExpr)      \
-    X(ElaboratedType) X(RecordType) X(EnumType)
+    X(CXXBoolLiteralExpr) X(ElaboratedType) X(RecordType) X(EnumType)
 
 typedef enum kc_node_kind {
     KC_NODE_OTHER,
