@@ -15,27 +15,39 @@ static const char usage[] =
     "  --help           this text\n"
     "  --version        the library's version\n"
     "\n"
-    "Exit status: 0 when a device can be opened, 1 when none can, 2 for wrong arguments, 3 for other errors.\n";
+    "Exit status: 0 when a device can be opened, 1 when none can, 2 for wrong arguments, 3 for "
+    "other errors.\n";
 
-typedef struct named { uint32_t value; const char* name; } named;
+typedef struct named {
+    uint32_t value;
+    const char* name;
+} named;
 
 static const named backends[] = {
-    {KHAL_BACKEND_CUDA, "cuda"}, {KHAL_BACKEND_METAL, "metal"}, {KHAL_BACKEND_VULKAN, "vulkan"},
-    {KHAL_BACKEND_WEBGPU, "webgpu"}, {KHAL_BACKEND_CPU, "cpu"}, {KHAL_BACKEND_NOOP, "noop"},
+    {KHAL_BACKEND_CUDA, "cuda"},     {KHAL_BACKEND_METAL, "metal"}, {KHAL_BACKEND_VULKAN, "vulkan"},
+    {KHAL_BACKEND_WEBGPU, "webgpu"}, {KHAL_BACKEND_CPU, "cpu"},     {KHAL_BACKEND_NOOP, "noop"},
 };
 static const named types[] = {
-    {KHAL_DEVICE_TYPE_OTHER, "other"}, {KHAL_DEVICE_TYPE_DISCRETE, "discrete GPU"},
-    {KHAL_DEVICE_TYPE_INTEGRATED, "integrated GPU"}, {KHAL_DEVICE_TYPE_CPU, "CPU"},
+    {KHAL_DEVICE_TYPE_OTHER, "other"},
+    {KHAL_DEVICE_TYPE_DISCRETE, "discrete GPU"},
+    {KHAL_DEVICE_TYPE_INTEGRATED, "integrated GPU"},
+    {KHAL_DEVICE_TYPE_CPU, "CPU"},
 };
 static const named features[] = {
-    {KHAL_FEATURE_TIMESTAMPS, "timestamps"}, {KHAL_FEATURE_FP64, "fp64"}, {KHAL_FEATURE_INT64, "int64"},
-    {KHAL_FEATURE_INT64_ATOMICS, "int64_atomics"}, {KHAL_FEATURE_PRINTF, "printf"},
-    {KHAL_FEATURE_PERSISTENT_MAP, "persistent_map"}, {KHAL_FEATURE_HOST_MEMORY, "host_memory"},
-    {KHAL_FEATURE_NATIVE_ENCODER, "native_encoder"}, {KHAL_FEATURE_SPIRV_PASSTHROUGH, "spirv_passthrough"},
+    {KHAL_FEATURE_TIMESTAMPS, "timestamps"},
+    {KHAL_FEATURE_FP64, "fp64"},
+    {KHAL_FEATURE_INT64, "int64"},
+    {KHAL_FEATURE_INT64_ATOMICS, "int64_atomics"},
+    {KHAL_FEATURE_PRINTF, "printf"},
+    {KHAL_FEATURE_PERSISTENT_MAP, "persistent_map"},
+    {KHAL_FEATURE_HOST_MEMORY, "host_memory"},
+    {KHAL_FEATURE_NATIVE_ENCODER, "native_encoder"},
+    {KHAL_FEATURE_SPIRV_PASSTHROUGH, "spirv_passthrough"},
 };
 static const named formats[] = {
-    {1u << KHAL_FORMAT_CPU, "cpu"}, {1u << KHAL_FORMAT_SPIRV, "spirv"}, {1u << KHAL_FORMAT_WGSL, "wgsl"},
-    {1u << KHAL_FORMAT_PTX, "ptx"}, {1u << KHAL_FORMAT_CUBIN, "cubin"}, {1u << KHAL_FORMAT_MSL, "msl"},
+    {1u << KHAL_FORMAT_CPU, "cpu"},     {1u << KHAL_FORMAT_SPIRV, "spirv"},
+    {1u << KHAL_FORMAT_WGSL, "wgsl"},   {1u << KHAL_FORMAT_PTX, "ptx"},
+    {1u << KHAL_FORMAT_CUBIN, "cubin"}, {1u << KHAL_FORMAT_MSL, "msl"},
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -49,7 +61,7 @@ static const char* name_of(const named* list, size_t count, uint32_t value)
     return "unknown";
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static void print_bytes(uint64_t bytes)
 {
@@ -106,16 +118,18 @@ static void print_device(uint32_t index, const khal_device_info* info)
     print_flags("features", features, COUNT(features), info->features);
     print_flags("module formats", formats, COUNT(formats), info->formats);
     print_size("buffer size", l->buffer_size);
-    printf("    %-22s%u x %u x %u, %u in all\n", "work-group size", (unsigned)l->workgroup_size[0], (unsigned)l->workgroup_size[1],
-           (unsigned)l->workgroup_size[2], (unsigned)l->workgroup_invocations);
-    printf("    %-22s%" PRIu64 " x %" PRIu64 " x %" PRIu64 "\n", "work-groups", l->group_count[0], l->group_count[1], l->group_count[2]);
+    printf("    %-22s%u x %u x %u, %u in all\n", "work-group size", (unsigned)l->workgroup_size[0],
+           (unsigned)l->workgroup_size[1], (unsigned)l->workgroup_size[2],
+           (unsigned)l->workgroup_invocations);
+    printf("    %-22s%" PRIu64 " x %" PRIu64 " x %" PRIu64 "\n", "work-groups", l->group_count[0],
+           l->group_count[1], l->group_count[2]);
     print_size("local memory", l->local_memory_size);
     print_size("push constants", l->push_constant_size);
     printf("    %-22s%u\n", "bindings", (unsigned)l->binding_count);
     print_size("native alignment", l->native_offset_alignment);
 }
 
-/* ---- JSON ------------------------------------------------------------------------------------- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* Length of the well-formed UTF-8 sequence at `s`, 0 where there is none. */
 static size_t utf8_length(const unsigned char* s)
@@ -212,17 +226,19 @@ static void json_device(uint32_t index, const khal_device_info* info, bool last)
     json_flags("features", features, COUNT(features), info->features);
     json_flags("formats", formats, COUNT(formats), info->formats);
     printf("      \"limits\": {\n        \"buffer_size\": %" PRIu64 ",\n", l->buffer_size);
-    printf("        \"workgroup_size\": [%u, %u, %u],\n", (unsigned)l->workgroup_size[0], (unsigned)l->workgroup_size[1],
-           (unsigned)l->workgroup_size[2]);
+    printf("        \"workgroup_size\": [%u, %u, %u],\n", (unsigned)l->workgroup_size[0],
+           (unsigned)l->workgroup_size[1], (unsigned)l->workgroup_size[2]);
     printf("        \"workgroup_invocations\": %u,\n", (unsigned)l->workgroup_invocations);
     printf("        \"local_memory_size\": %u,\n", (unsigned)l->local_memory_size);
     printf("        \"push_constant_size\": %u,\n", (unsigned)l->push_constant_size);
     printf("        \"binding_count\": %u,\n", (unsigned)l->binding_count);
-    printf("        \"group_count\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "],\n", l->group_count[0], l->group_count[1], l->group_count[2]);
-    printf("        \"native_offset_alignment\": %u\n      }\n    }%s\n", (unsigned)l->native_offset_alignment, last ? "" : ",");
+    printf("        \"group_count\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "],\n", l->group_count[0],
+           l->group_count[1], l->group_count[2]);
+    printf("        \"native_offset_alignment\": %u\n      }\n    }%s\n",
+           (unsigned)l->native_offset_alignment, last ? "" : ",");
 }
 
-/* ----------------------------------------------------------------------------------------------- */
+/* ---------------------------------------------------------------------------------------------- */
 
 int main(int argc, char** argv)
 {
@@ -234,7 +250,8 @@ int main(int argc, char** argv)
             return 0;
         } else if (strcmp(argv[i], "--version") == 0) {
             uint32_t v = khal_version();
-            printf("khal-info %u.%u.%u\n", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff), (unsigned)(v & 0xff));
+            printf("khal-info %u.%u.%u\n", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff),
+                   (unsigned)(v & 0xff));
             return 0;
         } else if (strcmp(argv[i], "--json") == 0) {
             json = true;
@@ -283,7 +300,8 @@ int main(int argc, char** argv)
     }
     if (json) {
         uint32_t v = khal_version();
-        printf("{\n  \"version\": \"%u.%u.%u\",\n  \"devices\": [\n", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff), (unsigned)(v & 0xff));
+        printf("{\n  \"version\": \"%u.%u.%u\",\n  \"devices\": [\n", (unsigned)(v >> 16),
+               (unsigned)(v >> 8 & 0xff), (unsigned)(v & 0xff));
     }
     for (uint32_t i = 0; i < count; i++) {
         if (wanted != KHAL_BACKEND_AUTO && (uint32_t)infos[i].backend != wanted) {

@@ -79,7 +79,7 @@ void khal__pages_unmap(void* memory, size_t size)
     }
 }
 
-/* ---- locks ------------------------------------------------------------------------------------ */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
 void khal__mutex_init(khal__mutex* m)
 {
@@ -146,7 +146,7 @@ bool khal__condition_wait(khal__condition* c, khal__mutex* m, uint64_t deadline)
 #endif
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static void* run_thread(void* user)
 {
@@ -171,7 +171,8 @@ bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, co
     }
     t->name[length] = '\0';
 
-    /* The new thread inherits the mask, so no signal can reach it between its start and a call of its own. */
+    /* The new thread inherits the mask, so no signal can reach it between its start and a call of
+     * its own. */
     sigset_t all, before;
     sigfillset(&all);
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
@@ -192,7 +193,7 @@ void khal__thread_yield(void)
     sched_yield();
 }
 
-/* ---- dynamic libraries ------------------------------------------------------------------------ */
+/* ---- dynamic libraries ----------------------------------------------------------------------- */
 
 void* khal__library_open(const char* name)
 {

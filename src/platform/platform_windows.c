@@ -14,7 +14,8 @@
 #define NS_PER_MS 1000000ull
 
 _Static_assert(sizeof(SRWLOCK) == sizeof(void*), "khal__mutex holds an SRWLOCK");
-_Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(void*), "khal__condition holds a CONDITION_VARIABLE");
+_Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(void*),
+               "khal__condition holds a CONDITION_VARIABLE");
 
 uint64_t khal__clock_now(void)
 {
@@ -62,7 +63,7 @@ void khal__pages_unmap(void* memory, size_t size)
     }
 }
 
-/* ---- locks ------------------------------------------------------------------------------------ */
+/* ---- locks ----------------------------------------------------------------------------------- */
 
 void khal__mutex_init(khal__mutex* m)
 {
@@ -116,7 +117,8 @@ bool khal__condition_wait(khal__condition* c, khal__mutex* m, uint64_t deadline)
     if (now >= deadline) {
         return false;
     }
-    /* Rounded up, so that a wait does not end before its time; far ones wake early and are taken up again by the caller. */
+    /* Rounded up, so that a wait does not end before its time; far ones wake early and are taken up
+     * again by the caller. */
     uint64_t ms = (deadline - now + NS_PER_MS - 1) / NS_PER_MS;
     DWORD span = ms < INFINITE ? (DWORD)ms : INFINITE - 1;
     if (SleepConditionVariableSRW(cv, lock, span, 0)) {
@@ -125,7 +127,7 @@ bool khal__condition_wait(khal__condition* c, khal__mutex* m, uint64_t deadline)
     return khal__clock_now() < deadline;
 }
 
-/* ---- threads ---------------------------------------------------------------------------------- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 static DWORD WINAPI run_thread(LPVOID user)
 {
@@ -160,7 +162,7 @@ void khal__thread_yield(void)
     SwitchToThread();
 }
 
-/* ---- dynamic libraries ------------------------------------------------------------------------ */
+/* ---- dynamic libraries ----------------------------------------------------------------------- */
 
 void* khal__library_open(const char* name)
 {

@@ -1,4 +1,5 @@
-/* The CPU backend from the inside: its pool, and its queue under a kernel library written by hand. */
+/* The CPU backend from the inside: its pool, and its queue under a kernel library written by hand.
+ */
 #include <fenv.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +15,7 @@
 
 #define MS 1000000ull
 
-/* ---- a library --------------------------------------------------------------------------------- */
+/* ---- a library ------------------------------------------------------------------------------- */
 
 /* Each group adds one to its own element. */
 static void run_mark(const khal_cpu_launch* launch, uint64_t first, uint64_t last, void* scratch)
@@ -78,7 +79,8 @@ static void run_scratch(const khal_cpu_launch* launch, uint64_t first, uint64_t 
 {
     uint32_t* out = launch->bindings[0];
     size_t items = (size_t)launch->local_size[0] * launch->local_size[1] * launch->local_size[2];
-    size_t size = SCRATCH_FIXED + SCRATCH_PER_ITEM * items + (((size_t)launch->local_sizes[0] + 127) & ~(size_t)127);
+    size_t size = SCRATCH_FIXED + SCRATCH_PER_ITEM * items +
+                  (((size_t)launch->local_sizes[0] + 127) & ~(size_t)127);
     unsigned char* bytes = scratch;
     for (uint64_t g = first; g < last; g++) {
         bool good = (uintptr_t)scratch % 128 == 0;
@@ -113,33 +115,66 @@ static void run_shape(const khal_cpu_launch* launch, uint64_t first, uint64_t la
 
 enum { MARK, SPIN, FLOATS, TOTAL, PRINT, SCRATCH, SHAPE, KERNEL_COUNT };
 
-#define OUT(type, bytes) \
-    {.name = "out", .type_name = type, .kind = KHAL_ARG_BUFFER, .access = KHAL_ACCESS_READ | KHAL_ACCESS_WRITE, \
-     .element_size = (bytes), .element_align = (bytes)}
-static const khal_arg_info uint_args[] = {OUT("uint", 4)}, float_args[] = {OUT("float", 4)}, ulong_args[] = {OUT("ulong", 8)};
-static const khal_arg_info spin_args[] = {
-    OUT("uint", 4), {.name = "steps", .type_name = "uint", .kind = KHAL_ARG_VALUE, .element_size = 4, .element_align = 4}};
-static const khal_arg_info scratch_args[] = {
-    OUT("uint", 4), {.name = "local", .type_name = "uchar", .kind = KHAL_ARG_LOCAL, .element_size = 1, .element_align = 1}};
+#define OUT(type, bytes)                                                                           \
+    {.name = "out",                                                                                \
+     .type_name = type,                                                                            \
+     .kind = KHAL_ARG_BUFFER,                                                                      \
+     .access = KHAL_ACCESS_READ | KHAL_ACCESS_WRITE,                                               \
+     .element_size = (bytes),                                                                      \
+     .element_align = (bytes)}
+static const khal_arg_info uint_args[] = {OUT("uint", 4)}, float_args[] = {OUT("float", 4)},
+                           ulong_args[] = {OUT("ulong", 8)};
+static const khal_arg_info spin_args[] = {OUT("uint", 4),
+                                          {.name = "steps",
+                                           .type_name = "uint",
+                                           .kind = KHAL_ARG_VALUE,
+                                           .element_size = 4,
+                                           .element_align = 4}};
+static const khal_arg_info scratch_args[] = {OUT("uint", 4),
+                                             {.name = "local",
+                                              .type_name = "uchar",
+                                              .kind = KHAL_ARG_LOCAL,
+                                              .element_size = 1,
+                                              .element_align = 1}};
 static const khal_kernel_info kernels[KERNEL_COUNT] = {
-    [MARK] = {.name = "mark", .args = uint_args, .arg_count = 1, .binding_count = 1, .flags = KHAL_KERNEL_HAS_BARRIER},
-    [SPIN] = {.name = "spin", .args = spin_args, .arg_count = 2, .binding_count = 1, .push_constant_size = 4},
+    [MARK] = {.name = "mark",
+              .args = uint_args,
+              .arg_count = 1,
+              .binding_count = 1,
+              .flags = KHAL_KERNEL_HAS_BARRIER},
+    [SPIN] = {.name = "spin",
+              .args = spin_args,
+              .arg_count = 2,
+              .binding_count = 1,
+              .push_constant_size = 4},
     [FLOATS] = {.name = "floats", .args = float_args, .arg_count = 1, .binding_count = 1},
     [TOTAL] = {.name = "total", .args = ulong_args, .arg_count = 1, .binding_count = 1},
     [PRINT] = {.name = "print", .flags = KHAL_KERNEL_HAS_PRINTF},
-    [SCRATCH] = {.name = "scratch", .args = scratch_args, .arg_count = 2, .binding_count = 1, .local_count = 1},
+    [SCRATCH] = {.name = "scratch",
+                 .args = scratch_args,
+                 .arg_count = 2,
+                 .binding_count = 1,
+                 .local_count = 1},
     [SHAPE] = {.name = "shape", .args = ulong_args, .arg_count = 1, .binding_count = 1},
 };
 static const khal_cpu_kernel code[KERNEL_COUNT] = {
-    [MARK] = {run_mark, 0, 0}, [SPIN] = {run_spin, 0, 0}, [FLOATS] = {run_floats, 0, 0}, [TOTAL] = {run_total, 0, 0},
-    [PRINT] = {run_print, 0, 0}, [SCRATCH] = {run_scratch, SCRATCH_FIXED, SCRATCH_PER_ITEM}, [SHAPE] = {run_shape, 0, 0},
+    [MARK] = {run_mark, 0, 0},     [SPIN] = {run_spin, 0, 0},
+    [FLOATS] = {run_floats, 0, 0}, [TOTAL] = {run_total, 0, 0},
+    [PRINT] = {run_print, 0, 0},   [SCRATCH] = {run_scratch, SCRATCH_FIXED, SCRATCH_PER_ITEM},
+    [SHAPE] = {run_shape, 0, 0},
 };
-static const khal_code codes[] = {{.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .cpu_kernels = code}};
+static const khal_code codes[] = {
+    {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .cpu_kernels = code}};
 static const khal_kernel_library library = {
-    .version = KHAL_LIBRARY_VERSION, .kernel_count = KERNEL_COUNT, .code_count = 1, .name = "by_hand", .kernels = kernels, .codes = codes,
+    .version = KHAL_LIBRARY_VERSION,
+    .kernel_count = KERNEL_COUNT,
+    .code_count = 1,
+    .name = "by_hand",
+    .kernels = kernels,
+    .codes = codes,
 };
 
-/* ---- a device and what stands on it ------------------------------------------------------------ */
+/* ---- a device and what stands on it ---------------------------------------------------------- */
 
 typedef struct world {
     khal_device* device;
@@ -152,7 +187,8 @@ static void open_world(world* w, const khal_device_desc* desc)
     khal_device_desc d = *desc;
     d.backend = KHAL_BACKEND_CPU;
     assert_int_equal(khal_device_open(&d, &w->device), KHAL_OK);
-    assert_int_equal(khal_module_load(w->device, &(khal_module_desc){.library = &library}, &w->module), KHAL_OK);
+    assert_int_equal(
+        khal_module_load(w->device, &(khal_module_desc){.library = &library}, &w->module), KHAL_OK);
     for (int i = 0; i < KERNEL_COUNT; i++) {
         const khal_function_desc f = {.entry_point = kernels[i].name};
         assert_int_equal(khal_function_create(w->module, &f, &w->functions[i]), KHAL_OK);
@@ -171,8 +207,10 @@ static void close_world(world* w)
 static khal_buffer* make_buffer(world* w, uint64_t size, uint32_t element_size)
 {
     khal_buffer* buffer;
-    const khal_buffer_desc desc = {.size = size, .element_size = element_size,
-                                   .usage = KHAL_USAGE_STORAGE | KHAL_USAGE_COPY_SRC | KHAL_USAGE_COPY_DST | KHAL_USAGE_INDIRECT};
+    const khal_buffer_desc desc = {.size = size,
+                                   .element_size = element_size,
+                                   .usage = KHAL_USAGE_STORAGE | KHAL_USAGE_COPY_SRC |
+                                            KHAL_USAGE_COPY_DST | KHAL_USAGE_INDIRECT};
     assert_int_equal(khal_buffer_create(w->device, &desc, &buffer), KHAL_OK);
     return buffer;
 }
@@ -185,7 +223,8 @@ static khal_encoder* make_encoder(world* w)
 }
 
 /* Records a pass with one dispatch; what goes wrong shows at submit. */
-static void dispatch(world* w, khal_encoder* encoder, int kernel, khal_grid grid, khal_buffer* buffer, uint32_t steps)
+static void dispatch(world* w, khal_encoder* encoder, int kernel, khal_grid grid,
+                     khal_buffer* buffer, uint32_t steps)
 {
     khal_pass* pass;
     assert_int_equal(khal_pass_begin(encoder, NULL, &pass), KHAL_OK);
@@ -217,7 +256,7 @@ static khal_grid one_by_one(uint64_t groups)
     return khal_grid_with_workgroup(khal_groups(groups, 1, 1), 1, 1, 1);
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 typedef struct coverage {
     uint8_t* hits;
@@ -255,8 +294,12 @@ static void pool_runs_each_unit_once(void** state)
                 for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
                     memset(hits, 0, sizeof hits);
                     coverage c = {.hits = hits};
-                    const cpu_job job = {.run = hit, .user = &c, .unit_count = units, .chunk_size = sizes[s],
-                                         .scratch_size = s % 2 ? 3000 : 0, .thread_count = asked};
+                    const cpu_job job = {.run = hit,
+                                         .user = &c,
+                                         .unit_count = units,
+                                         .chunk_size = sizes[s],
+                                         .scratch_size = s % 2 ? 3000 : 0,
+                                         .thread_count = asked};
                     assert_true(cpu_pool_run(pool, &job));
                     assert_int_equal(atomic_load(&c.faults), 0);
                     for (uint64_t u = 0; u < units; u++) {
@@ -285,7 +328,8 @@ static void pool_survives_pauses(void** state)
         }
         dispatch(&w, encoder, MARK, one_by_one(64), out, 0);
         khal_ticket ticket = submit(encoder);
-        assert_int_equal(khal_ticket_wait(w.device, ticket, i % 2 ? KHAL_FOREVER : 10000 * MS), KHAL_OK);
+        assert_int_equal(khal_ticket_wait(w.device, ticket, i % 2 ? KHAL_FOREVER : 10000 * MS),
+                         KHAL_OK);
     }
     uint32_t values[64];
     assert_int_equal(khal_buffer_read(out, 0, values, sizeof values, KHAL_FOREVER), KHAL_OK);
@@ -306,7 +350,8 @@ static void scratch_is_each_threads_own(void** state)
     khal_encoder* encoder = make_encoder(&w);
     const uint32_t shapes[][3] = {{1, 1, 1}, {8, 4, 2}, {256, 1, 1}};
     for (int i = 0; i < 3; i++) {
-        khal_grid grid = khal_grid_with_workgroup(khal_groups(600, 1, 1), shapes[i][0], shapes[i][1], shapes[i][2]);
+        khal_grid grid = khal_grid_with_workgroup(khal_groups(600, 1, 1), shapes[i][0],
+                                                  shapes[i][1], shapes[i][2]);
         dispatch(&w, encoder, SCRATCH, grid, out, 0);
         khal_ticket ticket = submit(encoder);
         assert_int_equal(khal_ticket_wait(w.device, ticket, KHAL_FOREVER), KHAL_OK);
@@ -322,7 +367,7 @@ static void scratch_is_each_threads_own(void** state)
     close_world(&w);
 }
 
-/* ---- levels and limits ------------------------------------------------------------------------- */
+/* ---- levels and limits ----------------------------------------------------------------------- */
 
 static void level_follows_the_environment(void** state)
 {
@@ -337,7 +382,8 @@ static void level_follows_the_environment(void** state)
     setenv("KHAL_CPU_LEVEL", "v9", 1);
     assert_false(cpu_chosen_level(&level));
     khal_device* device = NULL;
-    assert_int_equal(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU}, &device), KHAL_NOT_FOUND);
+    assert_int_equal(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU}, &device),
+                     KHAL_NOT_FOUND);
     assert_int_equal(khal_error_get()->id, KHAL_ERROR_ENVIRONMENT);
     assert_null(device);
     unsetenv("KHAL_CPU_LEVEL");
@@ -364,8 +410,14 @@ static void best_level_is_chosen(void** state)
     const khal_code list[] = {
         {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .level = 77, .cpu_kernels = other},
         {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI + 1, .level = 0, .cpu_kernels = other},
-        {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .level = (uint32_t)cpu_machine_level(), .cpu_kernels = code},
-        {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .level = 0, .cpu_kernels = cpu_machine_level() ? other : code},
+        {.format = KHAL_FORMAT_CPU,
+         .abi = KHAL_CPU_ABI,
+         .level = (uint32_t)cpu_machine_level(),
+         .cpu_kernels = code},
+        {.format = KHAL_FORMAT_CPU,
+         .abi = KHAL_CPU_ABI,
+         .level = 0,
+         .cpu_kernels = cpu_machine_level() ? other : code},
     };
     khal_kernel_library levels = library;
     levels.codes = list;
@@ -374,20 +426,24 @@ static void best_level_is_chosen(void** state)
     open_world(&w, &(khal_device_desc){0});
     khal_module* module;
     khal_function* function;
-    assert_int_equal(khal_module_load(w.device, &(khal_module_desc){.library = &levels}, &module), KHAL_OK);
-    assert_int_equal(khal_function_create(module, &(khal_function_desc){.entry_point = "mark"}, &function), KHAL_OK);
+    assert_int_equal(khal_module_load(w.device, &(khal_module_desc){.library = &levels}, &module),
+                     KHAL_OK);
+    assert_int_equal(
+        khal_function_create(module, &(khal_function_desc){.entry_point = "mark"}, &function),
+        KHAL_OK);
     const cpu_function* inside = khal__function_impl(function);
     assert_ptr_equal(inside->kernel, &code[MARK]);
     khal_function_release(function);
     khal_module_release(module);
 
     levels.code_count = 2;
-    assert_int_equal(khal_module_load(w.device, &(khal_module_desc){.library = &levels}, &module), KHAL_UNSUPPORTED);
+    assert_int_equal(khal_module_load(w.device, &(khal_module_desc){.library = &levels}, &module),
+                     KHAL_UNSUPPORTED);
     assert_int_equal(khal_error_get()->id, KHAL_ERROR_MODULE_NO_CODE);
     close_world(&w);
 }
 
-/* ---- running ----------------------------------------------------------------------------------- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void caller_keeps_its_rounding(void** state)
 {
@@ -402,7 +458,9 @@ static void caller_keeps_its_rounding(void** state)
     const float down = one / three;
     fesetround(FE_TONEAREST);
     assert_true(down < nearest);
-    const uint64_t groups[] = {1, 1, 1, 2048, 2048}; /* once it is known how little it takes, inside submit; and spread out */
+    const uint64_t groups[] = {
+        1, 1, 1, 2048,
+        2048}; /* once it is known how little it takes, inside submit; and spread out */
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++) {
         fesetround(FE_DOWNWARD);
         dispatch(&w, encoder, FLOATS, one_by_one(groups[i]), out, 0);
@@ -433,9 +491,11 @@ static void large_grids_run_whole(void** state)
     open_world(&w, &(khal_device_desc){.thread_count = 2});
     khal_buffer* out = make_buffer(&w, 8, 8);
     khal_encoder* encoder = make_encoder(&w);
-    const uint64_t grids[][3] = {{65536, 65536, 1}, {1ull << 40, 1, 1}, {3, 1ull << 33, 5}, {1, 1, 1ull << 32}};
+    const uint64_t grids[][3] = {
+        {65536, 65536, 1}, {1ull << 40, 1, 1}, {3, 1ull << 33, 5}, {1, 1, 1ull << 32}};
     for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++) {
-        khal_grid grid = khal_grid_with_workgroup(khal_groups(grids[i][0], grids[i][1], grids[i][2]), 64, 1, 1);
+        khal_grid grid =
+            khal_grid_with_workgroup(khal_groups(grids[i][0], grids[i][1], grids[i][2]), 64, 1, 1);
         dispatch(&w, encoder, TOTAL, grid, out, 0);
         submit(encoder);
         uint64_t total = 0;
@@ -460,7 +520,8 @@ static void indirect_counts_are_checked(void** state)
     const uint64_t totals[4] = {0, 0, 60, 1ull << 33};
     assert_int_equal(khal_buffer_write(counts, 0, values, sizeof values), KHAL_OK);
     for (int i = 0; i < 4; i++) {
-        khal_grid grid = khal_grid_with_workgroup(khal_indirect(counts, (uint64_t)i * 12), 32, 1, 1);
+        khal_grid grid =
+            khal_grid_with_workgroup(khal_indirect(counts, (uint64_t)i * 12), 32, 1, 1);
         dispatch(&w, encoder, TOTAL, grid, out, 0);
         khal_ticket ticket = submit(encoder);
         khal_status status = khal_ticket_wait(w.device, ticket, KHAL_FOREVER);
@@ -486,7 +547,8 @@ static void launch_has_the_shape_asked_for(void** state)
     open_world(&w, &(khal_device_desc){.thread_count = 2});
     khal_buffer* out = make_buffer(&w, 128, 8);
     khal_encoder* encoder = make_encoder(&w);
-    dispatch(&w, encoder, SHAPE, khal_grid_with_workgroup(khal_threads(1000, 3, 1), 64, 2, 1), out, 0);
+    dispatch(&w, encoder, SHAPE, khal_grid_with_workgroup(khal_threads(1000, 3, 1), 64, 2, 1), out,
+             0);
     submit(encoder);
     shape s;
     assert_int_equal(khal_buffer_read(out, 0, &s, sizeof s, KHAL_FOREVER), KHAL_OK);
@@ -527,7 +589,7 @@ static void waits_end_in_time(void** state)
     close_world(&w);
 }
 
-/* ---- order and callbacks ----------------------------------------------------------------------- */
+/* ---- order and callbacks --------------------------------------------------------------------- */
 
 typedef struct journal {
     world* w;
@@ -545,8 +607,8 @@ typedef struct entry {
 static khal_status note(void* user, const khal_native* native)
 {
     entry* e = user;
-    e->journal->in_order = e->journal->in_order && native->backend == KHAL_BACKEND_CPU && native->handle == NULL &&
-                           atomic_load(&e->journal->next) == e->number;
+    e->journal->in_order = e->journal->in_order && native->backend == KHAL_BACKEND_CPU &&
+                           native->handle == NULL && atomic_load(&e->journal->next) == e->number;
     atomic_fetch_add(&e->journal->next, 1);
     return KHAL_OK;
 }
@@ -607,7 +669,9 @@ static khal_status submit_more(void* user, const khal_native* native)
 static void callbacks_may_submit(void** state)
 {
     (void)state;
-    enum { COUNT = 3000 }; /* more than are let in at once, so that callers are held back meanwhile */
+    enum {
+        COUNT = 3000
+    }; /* more than are let in at once, so that callers are held back meanwhile */
     world w;
     open_world(&w, &(khal_device_desc){.thread_count = 2});
     journal j = {.w = &w, .out = make_buffer(&w, 16, 4)};
@@ -673,7 +737,8 @@ static void prints_arrive_one_at_a_time(void** state)
     (void)state;
     world w;
     uint32_t prints = 0;
-    open_world(&w, &(khal_device_desc){.thread_count = 4, .print = count_print, .print_user = &prints});
+    open_world(&w,
+               &(khal_device_desc){.thread_count = 4, .print = count_print, .print_user = &prints});
     khal_encoder* encoder = make_encoder(&w);
     dispatch(&w, encoder, PRINT, one_by_one(1000), NULL, 0);
     assert_int_equal(khal_ticket_wait(w.device, submit(encoder), KHAL_FOREVER), KHAL_OK);
@@ -682,7 +747,7 @@ static void prints_arrive_one_at_a_time(void** state)
     close_world(&w);
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 typedef struct purse {
     _Atomic uint64_t alive, largest, limit;
@@ -729,12 +794,14 @@ static void allocator_gives_everything(void** state)
     /* No memory for the scratch: that submission fails, and the device lives on. */
     khal_buffer* out = make_buffer(&w, 64 * 4, 4);
     khal_encoder* encoder = make_encoder(&w);
-    dispatch(&w, encoder, SCRATCH, khal_grid_with_workgroup(khal_groups(64, 1, 1), 1024, 1, 1), out, 0);
+    dispatch(&w, encoder, SCRATCH, khal_grid_with_workgroup(khal_groups(64, 1, 1), 1024, 1, 1), out,
+             0);
     atomic_store(&p.limit, SCRATCH_PER_ITEM * 1024);
     khal_ticket ticket = submit(encoder);
     assert_int_equal(khal_ticket_wait(w.device, ticket, KHAL_FOREVER), KHAL_EXECUTION_FAILED);
     assert_int_equal(khal_error_get()->id, KHAL_ERROR_OUT_OF_MEMORY);
-    dispatch(&w, encoder, SCRATCH, khal_grid_with_workgroup(khal_groups(64, 1, 1), 16, 1, 1), out, 0);
+    dispatch(&w, encoder, SCRATCH, khal_grid_with_workgroup(khal_groups(64, 1, 1), 16, 1, 1), out,
+             0);
     assert_int_equal(khal_ticket_wait(w.device, submit(encoder), KHAL_FOREVER), KHAL_OK);
     atomic_store(&p.limit, UINT64_MAX);
 
@@ -750,7 +817,8 @@ static void buffers_start_as_asked(void** state)
     (void)state;
     world w;
     open_world(&w, &(khal_device_desc){.thread_count = 2});
-    const uint64_t sizes[] = {1, 127, 128, 4096, CPU_PAGES_SIZE - 1, CPU_PAGES_SIZE, CPU_PAGES_SIZE * 5 + 3};
+    const uint64_t sizes[] = {
+        1, 127, 128, 4096, CPU_PAGES_SIZE - 1, CPU_PAGES_SIZE, CPU_PAGES_SIZE * 5 + 3};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         khal_buffer* zeroed = make_buffer(&w, sizes[i], 1);
         unsigned char* data = malloc(sizes[i]);
@@ -762,10 +830,12 @@ static void buffers_start_as_asked(void** state)
             data[k] = (unsigned char)(k * 7 + i);
         }
         khal_buffer* filled;
-        const khal_buffer_desc desc = {.size = sizes[i], .data = data, .usage = KHAL_USAGE_MAP_READ | KHAL_USAGE_STORAGE};
+        const khal_buffer_desc desc = {
+            .size = sizes[i], .data = data, .usage = KHAL_USAGE_MAP_READ | KHAL_USAGE_STORAGE};
         assert_int_equal(khal_buffer_create(w.device, &desc, &filled), KHAL_OK);
         void* memory;
-        assert_int_equal(khal_buffer_map(filled, 0, sizes[i], KHAL_MAP_READ, KHAL_FOREVER, &memory), KHAL_OK);
+        assert_int_equal(khal_buffer_map(filled, 0, sizes[i], KHAL_MAP_READ, KHAL_FOREVER, &memory),
+                         KHAL_OK);
         assert_int_equal((uintptr_t)memory % CPU_ALIGN, 0);
         assert_memory_equal(memory, data, sizes[i]);
         assert_int_equal(khal_buffer_unmap(filled), KHAL_OK);
@@ -801,7 +871,8 @@ static void large_copies_and_fills_are_whole(void** state)
         for (uint64_t i = 0; i < size + 32; i++) {
             bool inside = i >= 16 && i < size + 16;
             if (back[i] != (inside ? pattern[(i - 16) % pattern_size] : 0)) {
-                fail_msg("byte %llu, pattern of %u bytes", (unsigned long long)i, (unsigned)pattern_size);
+                fail_msg("byte %llu, pattern of %u bytes", (unsigned long long)i,
+                         (unsigned)pattern_size);
             }
         }
     }
@@ -812,7 +883,7 @@ static void large_copies_and_fills_are_whole(void** state)
     close_world(&w);
 }
 
-/* ---- several threads --------------------------------------------------------------------------- */
+/* ---- several threads ------------------------------------------------------------------------- */
 
 typedef struct party {
     world* w;
@@ -831,14 +902,17 @@ static void submit_and_wait(void* user)
     for (uint32_t i = 0; i < 400; i++) {
         khal_pass* pass;
         khal_slice slice = khal_slice_all(p->out);
-        const khal_dispatch_desc desc = {.function = p->w->functions[MARK], .grid = one_by_one(i % 5 ? 64 : 1024), .bindings = &slice,
+        const khal_dispatch_desc desc = {.function = p->w->functions[MARK],
+                                         .grid = one_by_one(i % 5 ? 64 : 1024),
+                                         .bindings = &slice,
                                          .binding_count = 1};
         khal_pass_begin(encoder, NULL, &pass);
         khal_pass_dispatch(pass, &desc, NULL);
         khal_pass_end(pass);
         khal_ticket ticket = 0;
         uint64_t timeout = i % 7 == 0 ? 10000 * MS : KHAL_FOREVER;
-        if (khal_submit(encoder, &ticket) != KHAL_OK || (i % 3 == 0 && khal_ticket_wait(p->w->device, ticket, timeout) != KHAL_OK)) {
+        if (khal_submit(encoder, &ticket) != KHAL_OK ||
+            (i % 3 == 0 && khal_ticket_wait(p->w->device, ticket, timeout) != KHAL_OK)) {
             atomic_fetch_add(&p->failures, 1);
         }
     }

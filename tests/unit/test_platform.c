@@ -51,7 +51,7 @@ static void pages_are_zeroed_and_writable(void** state)
     assert_null(khal__pages_map(SIZE_MAX / 2));
 }
 
-/* ---- threads and locks ------------------------------------------------------------------------ */
+/* ---- threads and locks ----------------------------------------------------------------------- */
 
 typedef struct counter {
     khal__mutex mutex;
@@ -75,7 +75,8 @@ static void mutex_excludes(void** state)
     khal__thread threads[4];
     khal__mutex_init(&c.mutex);
     for (int i = 0; i < 4; i++) {
-        assert_true(khal__thread_start(&threads[i], count, &c, "a name longer than the system takes"));
+        assert_true(
+            khal__thread_start(&threads[i], count, &c, "a name longer than the system takes"));
     }
     for (int i = 0; i < 4; i++) {
         khal__thread_join(&threads[i]);
@@ -135,7 +136,9 @@ static void condition_keeps_its_deadline(void** state)
     khal__mutex_lock(&mutex);
     uint64_t deadline = khal__clock_now() + 20 * MS;
     while (khal__condition_wait(&never, &mutex, deadline)) {
-        assert_true(khal__clock_now() < deadline + 10000 * MS); /* woken for nothing, which is allowed, but not for ever */
+        assert_true(khal__clock_now() <
+                    deadline +
+                        10000 * MS); /* woken for nothing, which is allowed, but not for ever */
     }
     assert_true(khal__clock_now() >= deadline);
     assert_false(khal__condition_wait(&never, &mutex, 1)); /* long past */
@@ -173,7 +176,7 @@ static void threads_block_signals(void** state)
 }
 #endif
 
-/* ---- dynamic libraries ------------------------------------------------------------------------ */
+/* ---- dynamic libraries ----------------------------------------------------------------------- */
 
 static void libraries_open_or_do_not(void** state)
 {

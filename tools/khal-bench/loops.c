@@ -1,4 +1,5 @@
-/* The same work as loops written by hand. The build compiles this file for the machine at hand, at full speed. */
+/* The same work as loops written by hand. The build compiles this file for the machine at hand, at
+ * full speed. */
 #include "bench.h"
 
 #include <math.h>
@@ -77,7 +78,8 @@ static void mandelbrot(uint32_t* out, uint32_t width, uint32_t height)
 #pragma omp parallel for schedule(dynamic)
     for (uint32_t y = 0; y < height; y++) {
         for (uint32_t x = 0; x < width; x++) {
-            float cr = 3.0f * (float)x / (float)width - 2.0f, ci = 2.0f * (float)y / (float)height - 1.0f;
+            float cr = 3.0f * (float)x / (float)width - 2.0f,
+                  ci = 2.0f * (float)y / (float)height - 1.0f;
             float zr = 0.0f, zi = 0.0f;
             uint32_t k = 0;
             while (k < 256 && zr * zr + zi * zi < 4.0f) {
@@ -98,7 +100,9 @@ void bench_loops_run(int kernel, bench_data* data)
     case BENCH_MATMUL: matmul(data->out, data->b, data->b, BENCH_MATRIX); break;
     case BENCH_REDUCE: data->out[0] = reduce(data->b, BENCH_ELEMENTS); break;
     case BENCH_NBODY: nbody(data->out, data->b, BENCH_BODIES); break;
-    case BENCH_MANDELBROT: mandelbrot((uint32_t*)(void*)data->out, BENCH_WIDTH, BENCH_HEIGHT); break;
+    case BENCH_MANDELBROT:
+        mandelbrot((uint32_t*)(void*)data->out, BENCH_WIDTH, BENCH_HEIGHT);
+        break;
     default: break;
     }
 }

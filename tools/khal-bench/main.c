@@ -9,7 +9,8 @@ static const char usage[] =
     "usage: khal-bench [options] cpu|noop\n"
     "Measures khal beside plain programs that do the same, in one process.\n"
     "\n"
-    "  cpu              kernels beside OpenMP loops and the machine's OpenCL devices, the smallest dispatch,\n"
+    "  cpu              kernels beside OpenMP loops and the machine's OpenCL devices, the smallest "
+    "dispatch,\n"
     "                   opening a device, and what noop measures\n"
     "  noop             what the front costs: a dispatch on a device that runs nothing\n"
     "\n"
@@ -19,7 +20,8 @@ static const char usage[] =
     "  --help           this text\n"
     "  --version        the library's version\n"
     "\n"
-    "Exit status: 0 when everything ran and all results were right, whatever the times; 1 otherwise; 2 for wrong arguments.\n";
+    "Exit status: 0 when everything ran and all results were right, whatever the times; 1 "
+    "otherwise; 2 for wrong arguments.\n";
 
 double bench_now(void)
 {
@@ -72,7 +74,8 @@ int main(int argc, char** argv)
             return 0;
         } else if (strcmp(argv[i], "--version") == 0) {
             uint32_t v = khal_version();
-            printf("khal-bench %u.%u.%u\n", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff), (unsigned)(v & 0xff));
+            printf("khal-bench %u.%u.%u\n", (unsigned)(v >> 16), (unsigned)(v >> 8 & 0xff),
+                   (unsigned)(v & 0xff));
             return 0;
         } else if (strcmp(argv[i], "--no-opencl") == 0) {
             options.opencl = false;
@@ -91,7 +94,8 @@ int main(int argc, char** argv)
                 known = known || strcmp(bench_works[k].name, options.kernel) == 0;
             }
             if (!known) {
-                fprintf(stderr, "khal-bench: there is no kernel \"%s\"; try --help\n", options.kernel);
+                fprintf(stderr, "khal-bench: there is no kernel \"%s\"; try --help\n",
+                        options.kernel);
                 return 2;
             }
         } else if (argv[i][0] != '-' && !what) {

@@ -24,7 +24,8 @@ static void record(front* f, khal_pass* pass, bool independent)
     for (uint32_t i = 0; i < PASS_DISPATCHES; i++) {
         khal_buffer* a = independent ? f->several[i * 2 % 16] : f->a;
         khal_buffer* b = independent ? f->several[i * 2 % 16 + 1] : f->b;
-        const kernels_add_assign_args args = {.a = khal_slice_float_all(a), .b = khal_slice_float_all(b), .n = BUFFER_SIZE / 4};
+        const kernels_add_assign_args args = {
+            .a = khal_slice_float_all(a), .b = khal_slice_float_all(b), .n = BUFFER_SIZE / 4};
         kernels_add_assign(f->library, pass, khal_threads(BUFFER_SIZE / 4, 1, 1), &args);
     }
 }
@@ -36,7 +37,8 @@ static bool run(front* f, bool independent)
     khal_pass_begin(f->encoder, NULL, &pass);
     record(f, pass, independent);
     khal_pass_end(pass);
-    return (khal_submit(f->encoder, &ticket) == KHAL_OK && khal_ticket_wait(f->device, ticket, KHAL_FOREVER) == KHAL_OK) ||
+    return (khal_submit(f->encoder, &ticket) == KHAL_OK &&
+            khal_ticket_wait(f->device, ticket, KHAL_FOREVER) == KHAL_OK) ||
            bench_failed("a pass");
 }
 
@@ -44,27 +46,33 @@ static bool run_single(front* f)
 {
     khal_pass* pass;
     khal_ticket ticket;
-    const kernels_add_assign_args args = {.a = khal_slice_float_all(f->a), .b = khal_slice_float_all(f->b), .n = BUFFER_SIZE / 4};
+    const kernels_add_assign_args args = {
+        .a = khal_slice_float_all(f->a), .b = khal_slice_float_all(f->b), .n = BUFFER_SIZE / 4};
     khal_pass_begin(f->encoder, NULL, &pass);
     kernels_add_assign(f->library, pass, khal_threads(BUFFER_SIZE / 4, 1, 1), &args);
     khal_pass_end(pass);
-    return (khal_submit(f->encoder, &ticket) == KHAL_OK && khal_ticket_wait(f->device, ticket, KHAL_FOREVER) == KHAL_OK) ||
+    return (khal_submit(f->encoder, &ticket) == KHAL_OK &&
+            khal_ticket_wait(f->device, ticket, KHAL_FOREVER) == KHAL_OK) ||
            bench_failed("a dispatch");
 }
 
 static bool resubmit(front* f)
 {
     khal_ticket ticket;
-    return (khal_commands_submit(f->commands, &ticket) == KHAL_OK && khal_ticket_wait(f->device, ticket, KHAL_FOREVER) == KHAL_OK) ||
+    return (khal_commands_submit(f->commands, &ticket) == KHAL_OK &&
+            khal_ticket_wait(f->device, ticket, KHAL_FOREVER) == KHAL_OK) ||
            bench_failed("submitting commands");
 }
 
 static bool make(front* f)
 {
     const khal_buffer_desc desc = {.size = BUFFER_SIZE, .element_size = sizeof(float)};
-    if (khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP}, &f->device) != KHAL_OK ||
-        kernels_load(f->device, &f->library) != KHAL_OK || khal_buffer_create(f->device, &desc, &f->a) != KHAL_OK ||
-        khal_buffer_create(f->device, &desc, &f->b) != KHAL_OK || khal_encoder_create(f->device, NULL, &f->encoder) != KHAL_OK) {
+    if (khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP}, &f->device) !=
+            KHAL_OK ||
+        kernels_load(f->device, &f->library) != KHAL_OK ||
+        khal_buffer_create(f->device, &desc, &f->a) != KHAL_OK ||
+        khal_buffer_create(f->device, &desc, &f->b) != KHAL_OK ||
+        khal_encoder_create(f->device, NULL, &f->encoder) != KHAL_OK) {
         return bench_failed("preparing the device");
     }
     for (int i = 0; i < 16; i++) {
@@ -76,7 +84,8 @@ static bool make(front* f)
     khal_pass_begin(f->encoder, NULL, &pass);
     record(f, pass, false);
     khal_pass_end(pass);
-    return khal_encoder_finish(f->encoder, &f->commands) == KHAL_OK || bench_failed("finishing commands");
+    return khal_encoder_finish(f->encoder, &f->commands) == KHAL_OK ||
+           bench_failed("finishing commands");
 }
 
 static void drop(front* f)
@@ -116,14 +125,17 @@ int bench_noop(const bench_options* options)
             uint32_t count = kind == SINGLE ? BATCH * PASS_DISPATCHES : BATCH;
             double begin = bench_now();
             for (uint32_t i = 0; good && i < count; i++) {
-                good = kind == SINGLE ? run_single(&f) : kind == RESUBMITTED ? resubmit(&f) : run(&f, kind == INDEPENDENT);
+                good = kind == SINGLE        ? run_single(&f)
+                       : kind == RESUBMITTED ? resubmit(&f)
+                                             : run(&f, kind == INDEPENDENT);
             }
             times[round ? round - 1 : 0] = (bench_now() - begin) / (BATCH * PASS_DISPATCHES);
         }
         khal_device_get_statistics(f.device, &after);
         if (good) {
             double best = bench_best(times, rounds);
-            printf("  %-60s best %7.1f  median %7.1f ns   heap allocations %llu\n", names[kind], best * 1e9, bench_median(times, rounds) * 1e9,
+            printf("  %-60s best %7.1f  median %7.1f ns   heap allocations %llu\n", names[kind],
+                   best * 1e9, bench_median(times, rounds) * 1e9,
                    (unsigned long long)(after.host_allocations - before.host_allocations));
         }
     }

@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-/* ---- devices ---------------------------------------------------------------------------------- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
-static khal_status cpu_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count)
+static khal_status cpu_enumerate(uint32_t capacity, khal_device_info* out_infos,
+                                 uint32_t* out_count)
 {
     khal_cpu_level level;
     cpu_chosen_level(&level); /* what it can't read, opening reports */
@@ -20,19 +21,22 @@ static khal_status cpu_device_open(khal_device* owner, uint32_t index, const kha
     (void)index;
     khal_cpu_level level;
     if (!cpu_chosen_level(&level)) {
-        return khal__fail(owner, KHAL_ERROR_ENVIRONMENT, 0, desc->label, "KHAL_CPU_LEVEL is not base, v3 or v4");
+        return khal__fail(owner, KHAL_ERROR_ENVIRONMENT, 0, desc->label,
+                          "KHAL_CPU_LEVEL is not base, v3 or v4");
     }
     uint32_t thread_count = desc->thread_count ? desc->thread_count : khal__processor_count();
     if (thread_count > CPU_MAX_THREADS) {
         if (desc->thread_count) {
-            return khal__fail(owner, KHAL_ERROR_DEVICE_DESC, 0, desc->label, "thread_count is %u, at most %u are possible",
-                              (unsigned)thread_count, CPU_MAX_THREADS);
+            return khal__fail(owner, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
+                              "thread_count is %u, at most %u are possible", (unsigned)thread_count,
+                              CPU_MAX_THREADS);
         }
         thread_count = CPU_MAX_THREADS;
     }
     cpu_device* device = khal__alloc(owner, sizeof *device, _Alignof(cpu_device));
     if (!device) {
-        return khal__fail(owner, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label, "no memory for the device");
+        return khal__fail(owner, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label,
+                          "no memory for the device");
     }
     memset(device, 0, sizeof *device);
     *(cpu_device**)khal__device_impl(owner) = device;
@@ -43,7 +47,8 @@ static khal_status cpu_device_open(khal_device* owner, uint32_t index, const kha
     device->epoch = khal__device_epoch(owner);
     if (!cpu_pool_init(&device->pool, owner, thread_count)) {
         khal__free(owner, device, sizeof *device);
-        return khal__fail(owner, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label, "no memory for %u threads", (unsigned)thread_count);
+        return khal__fail(owner, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label,
+                          "no memory for %u threads", (unsigned)thread_count);
     }
     cpu_queue_init(device);
     cpu_fill_info(khal__device_info(owner), thread_count, device->level);
@@ -58,7 +63,7 @@ static void cpu_device_close(khal_device* owner)
     khal__free(owner, device, sizeof *device);
 }
 
-/* ---- buffers ---------------------------------------------------------------------------------- */
+/* ---- buffers --------------------------------------------------------------------------------- */
 
 static khal_status cpu_buffer_create(khal_buffer* owner, const khal_buffer_desc* desc)
 {
@@ -77,7 +82,8 @@ static khal_status cpu_buffer_create(khal_buffer* owner, const khal_buffer_desc*
     /* Whole cache lines, so that buffers never share one. */
     uint64_t size = (desc->size + CPU_ALIGN - 1) & ~(uint64_t)(CPU_ALIGN - 1);
     if (size >= desc->size && size <= SIZE_MAX / 2) {
-        /* The system's own pages are zero without being written; an allocator of the user's is asked for everything. */
+        /* The system's own pages are zero without being written; an allocator of the user's is
+         * asked for everything. */
         if (size >= CPU_PAGES_SIZE && !device->own_allocator) {
             buffer->memory = khal__pages_map((size_t)size);
             buffer->is_mapped_pages = buffer->memory != NULL;
@@ -86,8 +92,8 @@ static khal_status cpu_buffer_create(khal_buffer* owner, const khal_buffer_desc*
         }
     }
     if (!buffer->memory) {
-        return khal__fail(device_owner, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label, "no memory for a buffer of %llu bytes",
-                          (unsigned long long)desc->size);
+        return khal__fail(device_owner, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label,
+                          "no memory for a buffer of %llu bytes", (unsigned long long)desc->size);
     }
     buffer->size = (size_t)size;
     if (desc->data) {
@@ -111,36 +117,41 @@ static void cpu_buffer_destroy(khal_buffer* owner)
     }
 }
 
-static khal_status cpu_buffer_write(khal_buffer* owner, uint64_t offset, const void* data, uint64_t size, khal_ticket after)
+static khal_status cpu_buffer_write(khal_buffer* owner, uint64_t offset, const void* data,
+                                    uint64_t size, khal_ticket after)
 {
     cpu_buffer* buffer = khal__buffer_impl(owner);
     khal_device* device = khal__buffer_device(owner);
     if (cpu_wait(device, after, KHAL_FOREVER) != KHAL_OK) {
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL, "a callback can't write what its own submission uses");
+        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL,
+                          "a callback can't write what its own submission uses");
     }
     memcpy((char*)buffer->memory + offset, data, (size_t)size);
     return KHAL_OK;
 }
 
-static khal_status cpu_buffer_read(khal_buffer* owner, uint64_t offset, void* out, uint64_t size, khal_ticket after, uint64_t timeout)
+static khal_status cpu_buffer_read(khal_buffer* owner, uint64_t offset, void* out, uint64_t size,
+                                   khal_ticket after, uint64_t timeout)
 {
     cpu_buffer* buffer = khal__buffer_impl(owner);
     khal_device* device = khal__buffer_device(owner);
     if (cpu_wait(device, after, timeout) != KHAL_OK) {
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL, "the work that the read waits for is not done in time");
+        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL,
+                          "the work that the read waits for is not done in time");
     }
     memcpy(out, (const char*)buffer->memory + offset, (size_t)size);
     return KHAL_OK;
 }
 
-static khal_status cpu_buffer_map(khal_buffer* owner, uint64_t offset, uint64_t size, uint32_t mode, khal_ticket after,
-                                  uint64_t timeout, void** out)
+static khal_status cpu_buffer_map(khal_buffer* owner, uint64_t offset, uint64_t size, uint32_t mode,
+                                  khal_ticket after, uint64_t timeout, void** out)
 {
     (void)mode;
     cpu_buffer* buffer = khal__buffer_impl(owner);
     khal_device* device = khal__buffer_device(owner);
     if (cpu_wait(device, after, timeout) != KHAL_OK) {
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL, "the work that the map waits for is not done in time");
+        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL,
+                          "the work that the map waits for is not done in time");
     }
     *out = size ? (char*)buffer->memory + offset : NULL;
     return KHAL_OK;
@@ -151,9 +162,10 @@ static void cpu_buffer_unmap(khal_buffer* owner)
     (void)owner;
 }
 
-/* ---- modules and functions -------------------------------------------------------------------- */
+/* ---- modules and functions ------------------------------------------------------------------- */
 
-static khal_status cpu_module_create(khal_module* owner, const khal_module_desc* desc, const khal_code* code)
+static khal_status cpu_module_create(khal_module* owner, const khal_module_desc* desc,
+                                     const khal_code* code)
 {
     khal_device* device_owner = khal__module_device(owner);
     cpu_device* device = cpu_device_of(device_owner);
@@ -161,12 +173,14 @@ static khal_status cpu_module_create(khal_module* owner, const khal_module_desc*
     const khal_kernel_library* library = desc->library;
     const khal_code* best = NULL;
     if (!library) {
-        return khal__fail(device_owner, KHAL_ERROR_MODULE_FORMAT, 0, desc->label, "the CPU takes kernel libraries alone");
+        return khal__fail(device_owner, KHAL_ERROR_MODULE_FORMAT, 0, desc->label,
+                          "the CPU takes kernel libraries alone");
     }
     uint32_t checked = code ? code->flags & KHAL_CODE_CHECKED : 0;
     for (uint32_t i = 0; i < library->code_count; i++) {
         const khal_code* c = &library->codes[i];
-        bool fits = c->format == KHAL_FORMAT_CPU && c->abi == KHAL_CPU_ABI && c->level <= (uint32_t)device->level &&
+        bool fits = c->format == KHAL_FORMAT_CPU && c->abi == KHAL_CPU_ABI &&
+                    c->level <= (uint32_t)device->level &&
                     (c->flags & KHAL_CODE_CHECKED) == checked && c->cpu_kernels;
         if (fits && (!best || c->level > best->level)) {
             best = c;
@@ -174,8 +188,9 @@ static khal_status cpu_module_create(khal_module* owner, const khal_module_desc*
     }
     if (!best) {
         return khal__fail(device_owner, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label,
-                          "%s has no CPU code of version %u for a processor with %s", library->name ? library->name : "the library",
-                          KHAL_CPU_ABI, cpu_level_name(device->level));
+                          "%s has no CPU code of version %u for a processor with %s",
+                          library->name ? library->name : "the library", KHAL_CPU_ABI,
+                          cpu_level_name(device->level));
     }
     module->kernels = best->cpu_kernels;
     return KHAL_OK;

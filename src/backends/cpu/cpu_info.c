@@ -28,8 +28,10 @@ khal_cpu_level cpu_machine_level(void)
 {
 #if CPU_X86
     uint32_t a, b, c, d;
-    /* FMA, MOVBE, OSXSAVE, AVX, F16C; SSE3 to POPCNT, which compilers take for granted at this level */
-    const uint32_t leaf1 = BIT(0) | BIT(9) | BIT(12) | BIT(13) | BIT(19) | BIT(20) | BIT(22) | BIT(23) | BIT(27) | BIT(28) | BIT(29);
+    /* FMA, MOVBE, OSXSAVE, AVX, F16C; SSE3 to POPCNT, which compilers take for granted at this
+     * level */
+    const uint32_t leaf1 = BIT(0) | BIT(9) | BIT(12) | BIT(13) | BIT(19) | BIT(20) | BIT(22) |
+                           BIT(23) | BIT(27) | BIT(28) | BIT(29);
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & leaf1) != leaf1) {
         return KHAL_CPU_LEVEL_BASE;
     }
@@ -41,8 +43,9 @@ khal_cpu_level cpu_machine_level(void)
     if (!__get_cpuid(0x80000001u, &a, &b, &c, &d) || (c & extended) != extended) {
         return KHAL_CPU_LEVEL_BASE;
     }
-    const uint32_t leaf7_v3 = BIT(3) | BIT(5) | BIT(8);                           /* BMI1, AVX2, BMI2 */
-    const uint32_t leaf7_v4 = BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31);    /* AVX-512 F, DQ, CD, BW, VL */
+    const uint32_t leaf7_v3 = BIT(3) | BIT(5) | BIT(8); /* BMI1, AVX2, BMI2 */
+    const uint32_t leaf7_v4 =
+        BIT(16) | BIT(17) | BIT(28) | BIT(30) | BIT(31); /* AVX-512 F, DQ, CD, BW, VL */
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & leaf7_v3) != leaf7_v3) {
         return KHAL_CPU_LEVEL_BASE;
     }
@@ -73,8 +76,13 @@ const char* cpu_level_name(khal_cpu_level level)
 
 bool cpu_chosen_level(khal_cpu_level* out_level)
 {
-    static const struct { const char* name; khal_cpu_level level; } names[] = {
-        {"base", KHAL_CPU_LEVEL_BASE}, {"v3", KHAL_CPU_LEVEL_X86_V3}, {"v4", KHAL_CPU_LEVEL_X86_V4},
+    static const struct {
+        const char* name;
+        khal_cpu_level level;
+    } names[] = {
+        {"base", KHAL_CPU_LEVEL_BASE},
+        {"v3", KHAL_CPU_LEVEL_X86_V3},
+        {"v4", KHAL_CPU_LEVEL_X86_V4},
     };
     khal_cpu_level machine = cpu_machine_level();
     const char* asked = getenv("KHAL_CPU_LEVEL");
@@ -131,7 +139,8 @@ static void processor_name(char* out, size_t capacity)
     char line[256];
     while (file && fgets(line, sizeof line, file)) {
         char* colon = strchr(line, ':');
-        if (colon && (strncmp(line, "model name", 10) == 0 || strncmp(line, "Model", 5) == 0 || strncmp(line, "uarch", 5) == 0)) {
+        if (colon && (strncmp(line, "model name", 10) == 0 || strncmp(line, "Model", 5) == 0 ||
+                      strncmp(line, "uarch", 5) == 0)) {
             snprintf(out, capacity, "%.*s", (int)(capacity - 1), colon + 1);
             break;
         }
@@ -165,15 +174,17 @@ void cpu_fill_info(khal_device_info* out_info, uint32_t thread_count, khal_cpu_l
     out_info->backend = KHAL_BACKEND_CPU;
     out_info->type = KHAL_DEVICE_TYPE_CPU;
     out_info->available = true;
-    snprintf(out_info->name, sizeof out_info->name, "%s, %u thread%s, %s", processor, (unsigned)thread_count,
-             thread_count == 1 ? "" : "s", cpu_level_name(level));
+    snprintf(out_info->name, sizeof out_info->name, "%s, %u thread%s, %s", processor,
+             (unsigned)thread_count, thread_count == 1 ? "" : "s", cpu_level_name(level));
     out_info->memory_size = memory;
-    out_info->features = KHAL_FEATURE_TIMESTAMPS | KHAL_FEATURE_FP64 | KHAL_FEATURE_INT64 | KHAL_FEATURE_INT64_ATOMICS |
-                         KHAL_FEATURE_PRINTF | KHAL_FEATURE_PERSISTENT_MAP | KHAL_FEATURE_HOST_MEMORY |
+    out_info->features = KHAL_FEATURE_TIMESTAMPS | KHAL_FEATURE_FP64 | KHAL_FEATURE_INT64 |
+                         KHAL_FEATURE_INT64_ATOMICS | KHAL_FEATURE_PRINTF |
+                         KHAL_FEATURE_PERSISTENT_MAP | KHAL_FEATURE_HOST_MEMORY |
                          KHAL_FEATURE_NATIVE_ENCODER;
     out_info->formats = 1u << KHAL_FORMAT_CPU;
     out_info->limits = (khal_limits){
-        /* Systems that overcommit hand out more than there is and end the process when it is touched. */
+        /* Systems that overcommit hand out more than there is and end the process when it is
+           touched. */
         .buffer_size = memory && memory < addressable ? memory : addressable,
         .workgroup_size = {CPU_MAX_INVOCATIONS, CPU_MAX_INVOCATIONS, CPU_MAX_INVOCATIONS},
         .workgroup_invocations = CPU_MAX_INVOCATIONS,

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* The gate: threads inside, how many may be, whether it is open, whether the executor sleeps, and the job's number. */
+/* The gate: threads inside, how many may be, whether it is open, whether the executor sleeps, and
+ * the job's number. */
 #define INSIDE_MASK 0xffffull
 #define MOST_SHIFT 16
 #define OPEN (1ull << 32)
@@ -59,7 +60,8 @@ static void leave(cpu_pool* pool)
 
 static void wake_one(cpu_pool* pool)
 {
-    /* Whoever works wakes others, so that the number of the awake doubles instead of growing by one. */
+    /* Whoever works wakes others, so that the number of the awake doubles instead of growing by
+     * one. */
     while (atomic_load_explicit(&pool->next_wake, memory_order_relaxed) < pool->started_count) {
         uint32_t i = atomic_fetch_add_explicit(&pool->next_wake, 1, memory_order_relaxed);
         if (i >= pool->started_count) {
@@ -97,7 +99,8 @@ static void work(cpu_pool* pool, void* scratch)
         }
         uint64_t first = chunk * job->chunk_size;
         uint64_t left = job->unit_count - first;
-        job->run(job->user, first, first + (left < job->chunk_size ? left : job->chunk_size), scratch);
+        job->run(job->user, first, first + (left < job->chunk_size ? left : job->chunk_size),
+                 scratch);
     }
 }
 
@@ -134,7 +137,8 @@ static void run_worker(void* user)
         if (++spins % 64 != 0 || khal__clock_now() < spin_until) {
             continue;
         }
-        /* Told asleep first and looked again after: either this sees the gate open, or who opened it sees this asleep. */
+        /* Told asleep first and looked again after: either this sees the gate open, or who opened
+         * it sees this asleep. */
         khal__mutex_lock(&worker->mutex);
         atomic_store(&worker->asleep, 1);
         uint64_t gate = atomic_load(&pool->gate);
@@ -265,7 +269,8 @@ bool cpu_pool_run(cpu_pool* pool, const cpu_job* job)
 bool cpu_pool_help(cpu_pool* pool, uint64_t* seen)
 {
     uint32_t free_place = 0;
-    if (!(atomic_load(&pool->gate) & OPEN) || !atomic_compare_exchange_strong(&pool->helper_busy, &free_place, 1)) {
+    if (!(atomic_load(&pool->gate) & OPEN) ||
+        !atomic_compare_exchange_strong(&pool->helper_busy, &free_place, 1)) {
         return false;
     }
     bool entered = enter(pool, seen);

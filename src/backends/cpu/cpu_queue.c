@@ -35,8 +35,8 @@ void cpu_float_end(cpu_float_state state)
 #endif
 }
 
-/* Those who sleep on `done` count themselves before they look, and those who change what they look at change it before
- * they look at the count. */
+/* Those who sleep on `done` count themselves before they look, and those who change what they look
+ * at change it before they look at the count. */
 static void wake_waiters(cpu_device* device)
 {
     if (atomic_load(&device->waiters)) {
@@ -70,7 +70,8 @@ static void run_until(cpu_device* device, khal_ticket until)
 
         khal_ticket ticket = submission->ticket;
         cpu_execute(device, submission, false);
-        atomic_store(&device->completed, ticket); /* from here on the submission is the front's again */
+        atomic_store(&device->completed,
+                     ticket); /* from here on the submission is the front's again */
         wake_waiters(device);
 
         khal__mutex_lock(&device->mutex);
@@ -119,7 +120,8 @@ void cpu_queue_close(cpu_device* device)
 
 static bool may_pass(cpu_device* device, khal_ticket ticket)
 {
-    return ticket - atomic_load(&device->completed) <= CPU_MAX_IN_FLIGHT || atomic_load(&device->callbacks) > 0;
+    return ticket - atomic_load(&device->completed) <= CPU_MAX_IN_FLIGHT ||
+           atomic_load(&device->callbacks) > 0;
 }
 
 khal_status cpu_submit(khal_device* owner, khal__submission* submission)
@@ -133,9 +135,11 @@ khal_status cpu_submit(khal_device* owner, khal__submission* submission)
     if (!alone && !device->has_thread) {
         device->has_thread = khal__thread_start(&device->thread, run_queue, device, "khal-queue");
         if (!device->has_thread) {
-            /* Without a queue nothing is ever left in it, so the caller runs it all; but callbacks may not run in here. */
+            /* Without a queue nothing is ever left in it, so the caller runs it all; but callbacks
+             * may not run in here. */
             if (cpu_estimate(submission) == UINT64_MAX && submission->has_native) {
-                return khal__fail(owner, KHAL_ERROR_DRIVER, 0, NULL, "the system refused a thread for the CPU device's queue");
+                return khal__fail(owner, KHAL_ERROR_DRIVER, 0, NULL,
+                                  "the system refused a thread for the CPU device's queue");
             }
             alone = true;
         }
@@ -186,7 +190,9 @@ khal_status cpu_wait(khal_device* owner, khal_ticket ticket, uint64_t timeout)
     if (cpu_completed(owner) >= ticket) {
         return KHAL_OK;
     }
-    if (timeout == 0 || cpu_running == device) { /* a callback that waited for its own submission would wait for ever */
+    if (timeout == 0 ||
+        cpu_running ==
+            device) { /* a callback that waited for its own submission would wait for ever */
         return KHAL_TIMEOUT;
     }
     uint64_t start = khal__clock_now();

@@ -24,7 +24,8 @@ static char* address(const khal__range* range)
     return buffer && buffer->memory ? (char*)buffer->memory + range->offset : nothing;
 }
 
-static void fail(khal__submission* submission, khal_status status, khal_error_id id, const char* message)
+static void fail(khal__submission* submission, khal_status status, khal_error_id id,
+                 const char* message)
 {
     if (submission->status == KHAL_OK) {
         submission->status = status;
@@ -33,10 +34,11 @@ static void fail(khal__submission* submission, khal_status status, khal_error_id
     }
 }
 
-/* ---- estimates -------------------------------------------------------------------------------- */
+/* ---- estimates ------------------------------------------------------------------------------- */
 
-/* A loop's length often comes from the push constants, so what was measured holds for the same ones, and for others only
- * when several in a row made no difference. Trusting it wrongly would hold up the caller of submit. */
+/* A loop's length often comes from the push constants, so what was measured holds for the same
+ * ones, and for others only when several in a row made no difference. Trusting it wrongly would
+ * hold up the caller of submit. */
 static uint32_t hash_constants(const khal__command* command)
 {
     const uint8_t* bytes = command->u.dispatch.push_constants;
@@ -55,7 +57,8 @@ static uint32_t known_cost(const cpu_function* function, uint32_t hash)
     return trusted ? atomic_load_explicit(&function->cost, memory_order_relaxed) : 0;
 }
 
-static void learn(cpu_function* function, uint32_t hash, uint64_t ns, uint64_t items, uint32_t threads)
+static void learn(cpu_function* function, uint32_t hash, uint64_t ns, uint64_t items,
+                  uint32_t threads)
 {
     /* What a call costs in itself is not the items'. */
     uint64_t busy = saturating_multiply(ns > 100 ? ns - 100 : 0, threads);
@@ -85,38 +88,32 @@ uint64_t cpu_estimate(const khal__submission* submission)
         switch (c->kind) {
         case KHAL__COMMAND_DISPATCH: {
             /* printf calls the user's function, which may not be called from within submit. */
-            if (c->u.dispatch.is_indirect || (khal__function_kernel(c->u.dispatch.function)->flags & KHAL_KERNEL_HAS_PRINTF)) {
+            if (c->u.dispatch.is_indirect ||
+                (khal__function_kernel(c->u.dispatch.function)->flags & KHAL_KERNEL_HAS_PRINTF)) {
                 return UINT64_MAX;
             }
             const uint64_t* size = c->u.dispatch.global_size;
             uint64_t items = saturating_multiply(saturating_multiply(size[0], size[1]), size[2]);
-            uint32_t cost = known_cost(khal__function_impl(c->u.dispatch.function), hash_constants(c));
+            uint32_t cost =
+                known_cost(khal__function_impl(c->u.dispatch.function), hash_constants(c));
             if (cost == 0) {
                 return UINT64_MAX;
             }
             ns = saturating_add(ns, saturating_multiply(items, cost) / 1000);
             break;
         }
-        case KHAL__COMMAND_COPY:
-            ns = saturating_add(ns, c->u.copy.source.size / 8);
-            break;
-        case KHAL__COMMAND_FILL:
-            ns = saturating_add(ns, c->u.fill.target.size / 8);
-            break;
-        case KHAL__COMMAND_READ:
-            ns = saturating_add(ns, c->u.read.source.size / 8);
-            break;
-        case KHAL__COMMAND_NATIVE:
-            return UINT64_MAX;
+        case KHAL__COMMAND_COPY: ns = saturating_add(ns, c->u.copy.source.size / 8); break;
+        case KHAL__COMMAND_FILL: ns = saturating_add(ns, c->u.fill.target.size / 8); break;
+        case KHAL__COMMAND_READ: ns = saturating_add(ns, c->u.read.source.size / 8); break;
+        case KHAL__COMMAND_NATIVE: return UINT64_MAX;
         case KHAL__COMMAND_BARRIER:
-        case KHAL__COMMAND_TIMESTAMP:
-            break;
+        case KHAL__COMMAND_TIMESTAMP: break;
         }
     }
     return ns;
 }
 
-/* ---- dispatches ------------------------------------------------------------------------------- */
+/* ---- dispatches ------------------------------------------------------------------------------ */
 
 typedef struct dispatch_job {
     khal_cpu_launch launch;
@@ -137,7 +134,8 @@ static void print(void* user, const char* text, size_t size)
     cpu_callback_end(device);
 }
 
-/* A chunk takes some tens of microseconds, and there are enough of them for threads that are slower or come late. */
+/* A chunk takes some tens of microseconds, and there are enough of them for threads that are slower
+ * or come late. */
 static void choose_chunks(cpu_job* job, uint64_t ns, bool known)
 {
     uint64_t threads = job->thread_count;
@@ -151,7 +149,8 @@ static void choose_chunks(cpu_job* job, uint64_t ns, bool known)
     job->chunk_size = (job->unit_count - 1) / chunks + 1;
 }
 
-static void run_dispatch(cpu_device* device, khal__submission* submission, const khal__command* command, bool alone)
+static void run_dispatch(cpu_device* device, khal__submission* submission,
+                         const khal__command* command, bool alone)
 {
     cpu_function* function = khal__function_impl(command->u.dispatch.function);
     const uint32_t* local = command->u.dispatch.workgroup_size;
@@ -174,11 +173,13 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
         memcpy(groups, command->u.dispatch.group_count, sizeof groups);
         memcpy(items, command->u.dispatch.global_size, sizeof items);
     }
-    uint64_t group_total = saturating_multiply(saturating_multiply(groups[0], groups[1]), groups[2]);
+    uint64_t group_total =
+        saturating_multiply(saturating_multiply(groups[0], groups[1]), groups[2]);
     if (group_total == UINT64_MAX) {
         char message[160];
-        snprintf(message, sizeof message, "%llu x %llu x %llu work-groups are more than 2^64 - 2", (unsigned long long)groups[0],
-                 (unsigned long long)groups[1], (unsigned long long)groups[2]);
+        snprintf(message, sizeof message, "%llu x %llu x %llu work-groups are more than 2^64 - 2",
+                 (unsigned long long)groups[0], (unsigned long long)groups[1],
+                 (unsigned long long)groups[2]);
         fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_INDIRECT_TOO_LARGE, message);
         return;
     }
@@ -189,25 +190,30 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
         sizes[i] = command->u.dispatch.bindings[i].size;
     }
     dispatch_job job = {
-        .launch = {
-            .work_dim = groups[2] * local[2] > 1 ? 3 : groups[1] * local[1] > 1 ? 2 : 1,
-            .local_size = {local[0], local[1], local[2]},
-            .group_count = {groups[0], groups[1], groups[2]},
-            .global_size = {items[0], items[1], items[2]},
-            .bindings = bindings,
-            .binding_sizes = sizes,
-            .push_constants = command->u.dispatch.push_constants,
-            .local_sizes = command->u.dispatch.local_sizes,
-            .print = print,
-            .print_user = device,
-        },
+        .launch =
+            {
+                .work_dim = groups[2] * local[2] > 1   ? 3
+                            : groups[1] * local[1] > 1 ? 2
+                                                       : 1,
+                .local_size = {local[0], local[1], local[2]},
+                .group_count = {groups[0], groups[1], groups[2]},
+                .global_size = {items[0], items[1], items[2]},
+                .bindings = bindings,
+                .binding_sizes = sizes,
+                .push_constants = command->u.dispatch.push_constants,
+                .local_sizes = command->u.dispatch.local_sizes,
+                .print = print,
+                .print_user = device,
+            },
         .run = function->kernel->run,
     };
 
-    uint64_t scratch = saturating_multiply(function->kernel->scratch_per_item, (uint64_t)local[0] * local[1] * local[2]);
+    uint64_t scratch = saturating_multiply(function->kernel->scratch_per_item,
+                                           (uint64_t)local[0] * local[1] * local[2]);
     scratch = saturating_add(scratch, function->kernel->scratch_fixed);
     for (uint32_t i = 0; i < command->u.dispatch.local_count; i++) {
-        uint64_t size = saturating_add(command->u.dispatch.local_sizes[i], CPU_ALIGN - 1) & ~(uint64_t)(CPU_ALIGN - 1);
+        uint64_t size = saturating_add(command->u.dispatch.local_sizes[i], CPU_ALIGN - 1) &
+                        ~(uint64_t)(CPU_ALIGN - 1);
         scratch = saturating_add(scratch, size);
     }
 
@@ -231,14 +237,15 @@ static void run_dispatch(cpu_device* device, khal__submission* submission, const
     uint64_t begin = khal__clock_now();
     if (!cpu_pool_run(&device->pool, &work)) {
         char message[160];
-        snprintf(message, sizeof message, "no memory for the %llu bytes that a work-group needs", (unsigned long long)scratch);
+        snprintf(message, sizeof message, "no memory for the %llu bytes that a work-group needs",
+                 (unsigned long long)scratch);
         fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_OUT_OF_MEMORY, message);
         return;
     }
     learn(function, hash, khal__clock_now() - begin, item_total, (uint32_t)threads);
 }
 
-/* ---- copies and fills ------------------------------------------------------------------------- */
+/* ---- copies and fills ------------------------------------------------------------------------ */
 
 typedef struct copy_job {
     char* target;
@@ -320,9 +327,10 @@ static void run_copy(cpu_device* device, const khal__range* source, char* target
     }
 }
 
-/* ---- a submission ----------------------------------------------------------------------------- */
+/* ---- a submission ---------------------------------------------------------------------------- */
 
-static void run_native(cpu_device* device, khal__submission* submission, const khal__command* command)
+static void run_native(cpu_device* device, khal__submission* submission,
+                       const khal__command* command)
 {
     const khal_native native = {KHAL_BACKEND_CPU, NULL};
     cpu_callback_begin(device);
@@ -330,7 +338,8 @@ static void run_native(cpu_device* device, khal__submission* submission, const k
     cpu_callback_end(device);
     if (status != KHAL_OK) {
         char message[160];
-        snprintf(message, sizeof message, "the native callback returned %s", khal_status_name(status));
+        snprintf(message, sizeof message, "the native callback returned %s",
+                 khal_status_name(status));
         fail(submission, status, KHAL_ERROR_NATIVE_FAILED, message);
     }
 }
@@ -342,10 +351,14 @@ void cpu_execute(cpu_device* device, khal__submission* submission, bool alone)
     for (const khal__command* c = submission->commands; c; c = c->next) {
         switch (c->kind) {
         case KHAL__COMMAND_DISPATCH: run_dispatch(device, submission, c, alone); break;
-        case KHAL__COMMAND_COPY: run_copy(device, &c->u.copy.source, address(&c->u.copy.target), alone); break;
+        case KHAL__COMMAND_COPY:
+            run_copy(device, &c->u.copy.source, address(&c->u.copy.target), alone);
+            break;
         case KHAL__COMMAND_FILL: run_fill(device, c, alone); break;
         case KHAL__COMMAND_READ: run_copy(device, &c->u.read.source, c->u.read.out, alone); break;
-        case KHAL__COMMAND_TIMESTAMP: *c->u.timestamp.out = khal__clock_now() - device->epoch; break;
+        case KHAL__COMMAND_TIMESTAMP:
+            *c->u.timestamp.out = khal__clock_now() - device->epoch;
+            break;
         case KHAL__COMMAND_NATIVE: run_native(device, submission, c); break;
         case KHAL__COMMAND_BARRIER: break; /* each command ends before the next begins */
         }
