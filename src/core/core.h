@@ -19,6 +19,7 @@
 #define KHAL__FAILED_TICKETS 64u     /* failed submissions that are remembered */
 #define KHAL__BUFFER_SPANS 16u       /* ranges of a buffer that running work is remembered by */
 #define KHAL__TOTAL_SPANS 64u        /* ranges of a buffer that a recording exports */
+#define KHAL__CHUNK_CLASSES (sizeof(size_t) >= 8 ? 40 : 31)
 #define KHAL__PENDING_SPANS 4096u    /* ranges of a buffer between two barriers of a recording */
 
 #if defined(__GNUC__)
@@ -119,6 +120,7 @@ struct khal_device {
 
     khal__mutex pool_lock;
     khal__recording* free_recordings;
+    khal__chunk* free_chunks[KHAL__CHUNK_CLASSES];
     khal__run* free_runs;
     khal_encoder* free_encoders;
 
@@ -377,6 +379,7 @@ bool khal__recording_clone(khal__recording* target, const khal__recording* sourc
 struct khal__chunk {
     khal__chunk* next;
     size_t size, used; /* of data, bytes */
+    uint32_t class;
     _Alignas(16) unsigned char data[];
 };
 

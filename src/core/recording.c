@@ -1,60 +1,65 @@
-/* A recording: an arena with its commands, the buffers and functions that they use, and what is timed and read back. Recycled with
- * its memory, so that a shape seen before allocates nothing. */
+/* A recording: an arena with its commands, the buffers and functions that they use, and what is timed and read back. All of its
+ * memory comes from pools of the device and goes back there, so that a shape seen before allocates nothing. */
 #include "core.h"
 
-#define FIRST_CHUNK (4096u - sizeof(khal__chunk))
-#define LARGEST_CHUNK (1u << 20)
-#define LINEAR_USES 8u /* up to here a missed hint searches from the front */
+#define FIRST_CLASS 12u   /* chunks have 2^class bytes */
+#define LARGEST_CLASS 20u /* of those that come by growth; one allocation may need a larger one */
+#define LINEAR_USES 8u    /* up to here a missed hint searches from the front */
 #define NO_HINT UINT32_MAX
+
+static void* begin_chunk(khal__recording* recording, khal__chunk* chunk, size_t used)
+{
+    chunk->next = NULL;
+    chunk->used = used;
+    if (recording->chunk != NULL)
+        recording->chunk->next = chunk;
+    else
+        recording->chunks = chunk;
+    recording->chunk = chunk;
+    return chunk->data;
+}
 
 void* khal__recording_alloc_slow(khal__recording* recording, size_t size)
 {
     khal_device* device = recording->device;
-    khal__chunk* chunk = recording->chunk;
-    /* Chunks of an earlier life come next, in the order in which they were made. */
-    while (chunk != NULL && chunk->next != NULL) {
-        chunk = chunk->next;
-        recording->chunk = chunk;
-        if (size <= chunk->size) {
-            chunk->used = size;
-            return chunk->data;
-        }
-    }
-    size_t chunk_size = chunk == NULL ? FIRST_CHUNK : (chunk->size + sizeof *chunk) * 2 - sizeof *chunk;
-    if (chunk_size > LARGEST_CHUNK)
-        chunk_size = LARGEST_CHUNK;
-    if (chunk_size < size)
-        chunk_size = size;
-    if (chunk_size > SIZE_MAX - sizeof *chunk)
+    if (size > SIZE_MAX / 4)
         return NULL;
-    khal__chunk* made = khal__alloc(device, sizeof *made + chunk_size, 16);
-    if (made == NULL)
+    uint32_t class = recording->chunk == NULL ? FIRST_CLASS : recording->chunk->class + 1;
+    if (class > LARGEST_CLASS)
+        class = LARGEST_CLASS;
+    while (((size_t)1 << class) - sizeof(khal__chunk) < size)
+        ++class;
+    if (class >= KHAL__CHUNK_CLASSES)
         return NULL;
-    made->next = NULL;
-    made->size = chunk_size;
-    made->used = size;
+    khal__mutex_lock(&device->pool_lock);
+    khal__chunk* chunk = device->free_chunks[class];
     if (chunk != NULL)
-        chunk->next = made;
-    else
-        recording->chunks = made;
-    recording->chunk = made;
-    return made->data;
+        device->free_chunks[class] = chunk->next;
+    khal__mutex_unlock(&device->pool_lock);
+    if (chunk == NULL) {
+        chunk = khal__alloc(device, (size_t)1 << class, 16);
+        if (chunk == NULL)
+            return NULL;
+        chunk->class = class;
+        chunk->size = ((size_t)1 << class) - sizeof *chunk;
+    }
+    return begin_chunk(recording, chunk, size);
 }
 
-/* Moves an array to twice the room. */
-static bool grow(khal_device* device, void** array, uint32_t* capacity, size_t item_size)
+/* Moves an array to twice the room; the old one stays behind in the arena. */
+static bool grow(khal__recording* recording, void* array, uint32_t* capacity, size_t item_size)
 {
     if (*capacity > UINT32_MAX / 2)
         return false;
     const uint32_t wanted = *capacity == 0 ? 8 : *capacity * 2;
-    void* made = khal__alloc(device, wanted * item_size, 16);
+    void* made = khal__recording_alloc(recording, wanted * item_size);
     if (made == NULL)
         return false;
-    if (*array != NULL) {
-        memcpy(made, *array, *capacity * item_size);
-        khal__free(device, *array, *capacity * item_size);
-    }
-    *array = made;
+    void* old;
+    memcpy(&old, array, sizeof old);
+    if (*capacity > 0)
+        memcpy(made, old, *capacity * item_size);
+    memcpy(array, &made, sizeof made);
     *capacity = wanted;
     return true;
 }
@@ -101,10 +106,9 @@ static bool grow_table(khal__recording* recording)
         if (recording->use_table_capacity > UINT32_MAX / 4)
             return false;
         const uint32_t capacity = recording->use_table_capacity == 0 ? 64 : recording->use_table_capacity * 4;
-        uint32_t* table = khal__alloc(recording->device, capacity * sizeof *table, 16);
+        uint32_t* table = khal__recording_alloc(recording, capacity * sizeof *table);
         if (table == NULL)
             return false;
-        khal__free(recording->device, recording->use_table, recording->use_table_capacity * sizeof *table);
         recording->use_table = table;
         recording->use_table_capacity = capacity;
     } else if (needed > LINEAR_USES + 1) {
@@ -121,7 +125,7 @@ khal__use* khal__recording_use_slow(khal__recording* recording, khal_buffer* buf
     uint32_t index = find_use(recording, buffer);
     if (index == NO_HINT) {
         if (recording->use_count == recording->use_capacity &&
-            !grow(recording->device, (void**)&recording->uses, &recording->use_capacity, sizeof recording->uses[0]))
+            !grow(recording, &recording->uses, &recording->use_capacity, sizeof recording->uses[0]))
             return NULL;
         if (!grow_table(recording))
             return NULL;
@@ -153,7 +157,7 @@ bool khal__recording_add_function_slow(khal__recording* recording, khal_function
         ++index;
     if (index == recording->function_count) {
         if (recording->function_count == recording->function_capacity &&
-            !grow(recording->device, (void**)&recording->functions, &recording->function_capacity, sizeof recording->functions[0]))
+            !grow(recording, &recording->functions, &recording->function_capacity, sizeof recording->functions[0]))
             return false;
         recording->functions[recording->function_count++] = function;
         khal__object_keep(&function->object);
@@ -166,22 +170,27 @@ khal__recording* khal__recording_acquire(khal_device* device)
 {
     khal__mutex_lock(&device->pool_lock);
     khal__recording* recording = device->free_recordings;
+    khal__chunk* chunk = device->free_chunks[FIRST_CLASS];
     if (recording != NULL)
         device->free_recordings = recording->next_free;
+    if (recording != NULL && chunk != NULL)
+        device->free_chunks[FIRST_CLASS] = chunk->next;
     khal__mutex_unlock(&device->pool_lock);
     if (recording == NULL) {
-        recording = khal__alloc_zeroed(device, sizeof *recording, 16);
+        recording = khal__alloc(device, sizeof *recording, 16);
         if (recording == NULL)
             return NULL;
-        recording->device = device;
+        chunk = NULL;
     }
+    memset(recording, 0, sizeof *recording);
+    recording->device = device;
     atomic_init(&recording->refs, 1);
-    atomic_init(&recording->runs, 0);
-    recording->next_free = NULL;
+    if (chunk != NULL)
+        begin_chunk(recording, chunk, 0);
     return recording;
 }
 
-static void empty(khal__recording* recording)
+static void drop_all(khal__recording* recording)
 {
     for (khal__request* request = recording->requests; request != NULL; request = request->next)
         khal__object_drop((khal__object*)request->readback);
@@ -191,21 +200,6 @@ static void empty(khal__recording* recording)
         khal__object_drop(&recording->functions[i]->object);
     for (uint32_t i = 0; i < recording->use_count; ++i)
         khal__object_drop(&recording->uses[i]->buffer->object);
-
-    khal__recording kept = {
-        .device = recording->device,
-        .chunks = recording->chunks,
-        .chunk = recording->chunks,
-        .uses = recording->uses,
-        .use_capacity = recording->use_capacity,
-        .use_table = recording->use_table,
-        .use_table_capacity = recording->use_table_capacity,
-        .functions = recording->functions,
-        .function_capacity = recording->function_capacity,
-    };
-    *recording = kept;
-    if (recording->chunk != NULL)
-        recording->chunk->used = 0;
 }
 
 void khal__recording_release(khal__recording* recording)
@@ -213,8 +207,14 @@ void khal__recording_release(khal__recording* recording)
     if (recording == NULL || atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
         return;
     khal_device* device = recording->device;
-    empty(recording);
+    drop_all(recording);
     khal__mutex_lock(&device->pool_lock);
+    for (khal__chunk* chunk = recording->chunks; chunk != NULL;) {
+        khal__chunk* next = chunk->next;
+        chunk->next = device->free_chunks[chunk->class];
+        device->free_chunks[chunk->class] = chunk;
+        chunk = next;
+    }
     recording->next_free = device->free_recordings;
     device->free_recordings = recording;
     khal__mutex_unlock(&device->pool_lock);
@@ -225,16 +225,14 @@ void khal__recording_free_pools(khal_device* device)
     while (device->free_recordings != NULL) {
         khal__recording* recording = device->free_recordings;
         device->free_recordings = recording->next_free;
-        while (recording->chunks != NULL) {
-            khal__chunk* chunk = recording->chunks;
-            recording->chunks = chunk->next;
-            khal__free(device, chunk, sizeof *chunk + chunk->size);
-        }
-        khal__free(device, recording->uses, recording->use_capacity * sizeof recording->uses[0]);
-        khal__free(device, recording->use_table, recording->use_table_capacity * sizeof recording->use_table[0]);
-        khal__free(device, recording->functions, recording->function_capacity * sizeof recording->functions[0]);
         khal__free(device, recording, sizeof *recording);
     }
+    for (uint32_t class = 0; class < KHAL__CHUNK_CLASSES; ++class)
+        while (device->free_chunks[class] != NULL) {
+            khal__chunk* chunk = device->free_chunks[class];
+            device->free_chunks[class] = chunk->next;
+            khal__free(device, chunk, (size_t)1 << class);
+        }
     while (device->free_runs != NULL) {
         khal__run* run = device->free_runs;
         device->free_runs = run->next;
