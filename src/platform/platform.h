@@ -47,7 +47,7 @@ struct khal__thread {
     void* user;
     char name[16];
 };
-/* `t` stays in place until it is joined. Signals are blocked in the new thread. False when the system refuses. */
+/* `t` stays in place until it is joined. The new thread has signals blocked and 8 MiB of stack. False when the system refuses. */
 bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, const char* name);
 void khal__thread_join(khal__thread* t);
 void khal__thread_yield(void); /* lets another thread have the processor */

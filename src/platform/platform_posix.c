@@ -20,6 +20,7 @@
 #endif
 
 #define NS_PER_SECOND 1000000000ull
+#define STACK_SIZE ((size_t)8 << 20)
 
 uint64_t khal__clock_now(void)
 {
@@ -178,7 +179,14 @@ bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, co
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
         return false;
     }
-    int error = pthread_create(&t->handle, NULL, run_thread, t);
+    pthread_attr_t attributes;
+    int error = pthread_attr_init(&attributes);
+    if (error == 0) {
+        /* Systems give as little as 128 KiB, and kernels keep private arrays there. */
+        (void)pthread_attr_setstacksize(&attributes, STACK_SIZE);
+        error = pthread_create(&t->handle, &attributes, run_thread, t);
+        pthread_attr_destroy(&attributes);
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0;
 }

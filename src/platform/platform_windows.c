@@ -12,6 +12,7 @@
 
 #define NS_PER_SECOND 1000000000ull
 #define NS_PER_MS 1000000ull
+#define STACK_SIZE ((SIZE_T)8 << 20) /* kernels keep private arrays there */
 
 _Static_assert(sizeof(SRWLOCK) == sizeof(void*), "khal__mutex holds an SRWLOCK");
 _Static_assert(sizeof(CONDITION_VARIABLE) == sizeof(void*),
@@ -146,7 +147,8 @@ bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, co
         memcpy(t->name, name, length);
     }
     t->name[length] = '\0';
-    t->handle = CreateThread(NULL, 0, run_thread, t, 0, NULL);
+    t->handle =
+        CreateThread(NULL, STACK_SIZE, run_thread, t, STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     return t->handle != NULL;
 }
 
