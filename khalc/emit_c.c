@@ -304,8 +304,7 @@ static void forget(kc_function* f)
 
 static void put_includes(kc_emc* em, kc_text* out)
 {
-    const bool math = em->uses_math || em->uses_integer || em->uses_relation;
-    if (math || em->uses_convert || em->uses_half)
+    if (em->uses_map || em->uses_integer || em->uses_convert || em->uses_half)
         kc_put(out, "#include <khal/cpu/map.h>\n");
     if (em->uses_math)
         kc_put(out, "#include <khal/cpu/math.h>\n");

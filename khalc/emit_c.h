@@ -47,7 +47,7 @@ typedef struct kc_emc {
     kc_region_plan* plan; /* NULL: no barrier */
     kc_name* names[64];   /* in use in the function */
     uint32_t temp_count, label_count;
-    bool uses_math, uses_integer, uses_convert, uses_atomic, uses_print, uses_half, uses_relation;
+    bool uses_map, uses_math, uses_integer, uses_convert, uses_atomic, uses_print, uses_half, uses_relation;
     const char* line_file; /* what the compiler takes the next line for */
     uint32_t line;
     size_t line_from;
@@ -90,6 +90,7 @@ void kc_emc_constants(kc_emc* em, kc_text* out);
 kc_c kc_emc_expr(kc_emc* em, const kc_expr* e);
 kc_c kc_emc_place(kc_emc* em, const kc_expr* e);
 const char* kc_emc_text(kc_emc* em, const kc_expr* e); /* as an assignment's right side */
+const char* kc_emc_argument(kc_emc* em, kc_c c); /* of a macro */
 const char* kc_emc_at(kc_emc* em, kc_c c, int prec);
 kc_c kc_emc_make(kc_emc* em, int prec, const char* format, ...) __attribute__((format(printf, 3, 4)));
 kc_c kc_emc_splat(kc_emc* em, const kc_type* vector, kc_c scalar);

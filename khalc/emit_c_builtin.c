@@ -206,6 +206,9 @@ static void guard(kc_emc* em, uint32_t count, kc_c* args)
 
 static kc_c other(kc_emc* em, const kc_expr* e, kc_c* args)
 {
+    const char* a[3] = {"", "", ""};
+    for (uint32_t i = 0; i < e->arg_count && i < 3; i++)
+        a[i] = kc_emc_argument(em, args[i]);
     guard(em, e->arg_count, args);
     const kc_type* t = e->type;
     const char* type = kc_emc_type(em, t);
@@ -222,15 +225,15 @@ static kc_c other(kc_emc* em, const kc_expr* e, kc_c* args)
     }
     case KC_BUILTIN_SELECT:
         if (!kc_is_vector(t))
-            return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SELECT(%s, %s, %s, %s)", type, args[0].s, args[1].s, args[2].s);
+            return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SELECT(%s, %s, %s, %s)", type, a[0], a[1], a[2]);
         return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SELECT_LANES(%s, %s, %u, %s, %s, %s)", type, kc_emc_type(em, bits_of(em, t)),
-                           kc_lane(t)->width - 1u, args[0].s, args[1].s, args[2].s);
+                           kc_lane(t)->width - 1u, a[0], a[1], a[2]);
     default: { /* SHUFFLE, SHUFFLE2 */
         const bool two = e->u.builtin == KC_BUILTIN_SHUFFLE2;
         const kc_type *from = e->args[0]->type, *mask = e->args[two ? 2 : 1]->type;
-        return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SHUFFLE%s(%s, %u, %u, %s, %s, %s%s%s)", two ? "2" : "", type, kc_lane_count(t),
-                           kc_emc_storage_lanes(from), kc_emc_type(em, from), kc_emc_type(em, mask), args[0].s, two ? ", " : "",
-                           two ? kc_format(em->m->arena, "%s, %s", args[1].s, args[2].s) : args[1].s);
+        const char* vectors = two ? kc_format(em->m->arena, "%s, %s", a[0], a[1]) : a[0];
+        return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SHUFFLE%s(%s, %u, %u, %s, %s, %s, %s)", two ? "2" : "", type, kc_lane_count(t),
+                           kc_emc_storage_lanes(from), kc_emc_type(em, from), kc_emc_type(em, mask), vectors, a[two ? 2 : 1]);
     }
     }
 }
@@ -246,8 +249,8 @@ static kc_c any_type(kc_emc* em, const kc_expr* e, const kc_type* t, const kc_ty
     if (e->u.builtin == KC_BUILTIN_BITSELECT) {
         guard(em, e->arg_count, args);
         const kc_type* b = kc_is_float(t) || !kc_lane(t)->is_signed ? bits_of(em, t) : t;
-        return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_BITSELECT(%s, %s, %s, %s, %s)", kc_emc_type(em, t), kc_emc_type(em, b), args[0].s,
-                           args[1].s, args[2].s);
+        return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_BITSELECT(%s, %s, %s, %s, %s)", kc_emc_type(em, t), kc_emc_type(em, b),
+                           kc_emc_argument(em, args[0]), kc_emc_argument(em, args[1]), kc_emc_argument(em, args[2]));
     }
     if (!kc_is_vector(t)) {
         em->uses_math |= kc_is_float(t);
@@ -265,6 +268,7 @@ kc_c kc_emc_builtin(kc_emc* em, const kc_expr* e, kc_c* args)
 {
     const kc_builtin b = e->u.builtin;
     const klass k = class_of(b);
+    em->uses_map = true;
     if (k == C_OTHER)
         return other(em, e, args);
     if (k == C_REDUCE) {
@@ -275,7 +279,7 @@ kc_c kc_emc_builtin(kc_emc* em, const kc_expr* e, kc_c* args)
         if (!kc_is_vector(t))
             return kc_emc_make(em, KC_PREC_REL, "%s < 0", kc_emc_at(em, s == t ? args[0] : cast(em, s, args[0]), KC_PREC_ADD));
         return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_%s(%s, %u, %s)", b == KC_BUILTIN_ANY ? "ANY" : "ALL", kc_emc_type(em, s),
-                           kc_lane_count(t), args[0].s);
+                           kc_lane_count(t), kc_emc_argument(em, args[0]));
     }
     const kc_type* types[8];
     const uint32_t n = e->arg_count < 8 ? e->arg_count : 8;
@@ -303,6 +307,7 @@ kc_c kc_emc_builtin(kc_emc* em, const kc_expr* e, kc_c* args)
     const kc_type* t = types[0];
     em->uses_math |= kc_is_float(t);
     em->uses_integer |= kc_is_integer(t);
+    em->uses_convert |= is_half(t); /* fract */
     kc_c c;
     if (k == C_RELATION) {
         c = relation(em, e, types, args);

@@ -41,6 +41,12 @@ const char* kc_emc_at(kc_emc* em, kc_c c, int prec)
     return c.prec < prec ? kc_format(em->m->arena, "(%s)", c.s) : c.s;
 }
 
+/* Commas inside braces would part a macro's arguments. */
+const char* kc_emc_argument(kc_emc* em, kc_c c)
+{
+    return strchr(c.s, '{') ? kc_format(em->m->arena, "(%s)", c.s) : c.s;
+}
+
 static kc_c name(const char* s)
 {
     return (kc_c){s, KC_PREC_POSTFIX, 0, true};
@@ -253,7 +259,7 @@ kc_c kc_emc_splat(kc_emc* em, const kc_type* vector, kc_c a)
     const char* t = kc_emc_type(em, vector);
     const uint32_t n = kc_emc_storage_lanes(vector);
     if (!a.is_name || strlen(a.s) > 16)
-        return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SPLAT%u(%s, %s)", n, t, a.s);
+        return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_SPLAT%u(%s, %s)", n, t, kc_emc_argument(em, a));
     kc_c c = kc_emc_make(em, KC_PREC_UNARY, "(%s){%s", t, a.s);
     for (uint32_t i = 1; i < n; i++)
         c.s = kc_format(em->m->arena, "%s, %s", c.s, a.s);
@@ -566,7 +572,8 @@ static kc_c bitcast(kc_emc* em, const kc_expr* e)
         return cast(em, to, a);
     if (kc_is_vector(to) && kc_is_vector(from))
         return cast(em, to, a);
-    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_BITCAST(%s, %s, %s)", kc_emc_type(em, to), kc_emc_type(em, from), a.s);
+    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_BITCAST(%s, %s, %s)", kc_emc_type(em, to), kc_emc_type(em, from),
+                       kc_emc_argument(em, a));
 }
 
 static const char* const query_names[8][3] = {

@@ -108,6 +108,8 @@
     KHAL_CPU_QUIET("-Waddress-of-packed-member")
 #define KHAL_CPU_TEXT_END _Pragma("clang diagnostic pop")
 #else
+/* Functions on wide vectors are always inlined, or called at their own level. This warning comes when the file has been read. */
+#pragma GCC diagnostic ignored "-Wpsabi"
 #define KHAL_CPU_QUIET(option) KHAL_CPU_PRAGMA(GCC diagnostic ignored option)
 #define KHAL_CPU_TEXT_BEGIN \
     _Pragma("GCC diagnostic push") \

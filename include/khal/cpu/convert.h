@@ -192,6 +192,15 @@ KHAL_CPU_INLINE khal_half khal_half_nearest(khal_float x)
     return (khal_half)(sign | h);
 }
 
+KHAL_CPU_INLINE khal_half khal_fract_half(khal_half h)
+{
+    const khal_float x = khal_float_from_half(h);
+    if ((h & 0x7fffu) == 0 || (h & 0x7fffu) == 0x7c00u)
+        return (khal_half)(h & 0x8000u);
+    const khal_half r = khal_half_nearest(x - __builtin_floorf(x));
+    return r == 0x3c00u ? 0x3bffu : r; /* the largest below 1 */
+}
+
 #define KHAL_MODE_rte(negative) 0
 #define KHAL_MODE_rtz(negative) 1
 #define KHAL_MODE_rtp(negative) ((negative) ? 1 : 2)
