@@ -31,10 +31,11 @@ function(khal_add_kernels target source)
     endif()
     add_custom_command(OUTPUT ${base}.khal.c ${base}.khal.h
         COMMAND khal::khalc ${source} -o ${base} -MD -MF ${base}.khal.d ${clang_option} ${arg_OPTIONS}
+            "-I$<JOIN:$<TARGET_PROPERTY:khal::khal,INTERFACE_INCLUDE_DIRECTORIES>,;-I>" # <khal/kernel.h>
         DEPENDS ${source} khal::khalc ${arg_DEPENDS}
         DEPFILE ${base}.khal.d
         COMMENT "khalc ${arg_NAME}"
-        VERBATIM)
+        COMMAND_EXPAND_LISTS VERBATIM)
     target_sources(${target} PRIVATE ${base}.khal.c)
     target_include_directories(${target} PRIVATE ${folder})
     # What <khal/cpu.h> asks for: vectorised loops need maths without errno and traps. Kernels are optimised in
