@@ -215,6 +215,15 @@ static void cpu_function_destroy(khal_function* owner)
     (void)owner;
 }
 
+static khal_status cpu_native_handle(khal_device* owner, uint32_t kind, void* object, void** out_handle)
+{
+    if (kind != KHAL__NATIVE_BUFFER) {
+        return khal__fail(owner, KHAL_ERROR_UNSUPPORTED, 0, NULL, "the CPU has no native handle of kind %u", (unsigned)kind);
+    }
+    *out_handle = ((cpu_buffer*)khal__buffer_impl(object))->memory;
+    return KHAL_OK;
+}
+
 const khal__backend khal__cpu_backend = {
     .name = "cpu",
     .id = KHAL_BACKEND_CPU,
@@ -239,4 +248,5 @@ const khal__backend khal__cpu_backend = {
     .submit = cpu_submit,
     .completed = cpu_completed,
     .wait = cpu_wait,
+    .native_handle = cpu_native_handle,
 };
