@@ -42,7 +42,7 @@ function(khal_add_kernels target source)
     # debug builds too; KHAL_KERNEL_COMPILE_OPTIONS has the last word.
     if(NOT MSVC)
         set_property(SOURCE ${base}.khal.c PROPERTY COMPILE_OPTIONS
-            -std=gnu11 -O3 -fno-math-errno -fno-trapping-math ${KHAL_KERNEL_COMPILE_OPTIONS})
+            -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -Wno-psabi ${KHAL_KERNEL_COMPILE_OPTIONS})
     endif()
 endfunction()
 cmake_policy(POP)

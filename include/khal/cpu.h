@@ -33,8 +33,8 @@
  *     #endif
  *
  * The suffixes are exactly base, v3 and v4: headers here tell the level by them. NAME.khal.c needs GNU extensions of gcc 12
- * or clang 16 and later, with -std=gnu11 or -std=c11. Recommended: -O3 -fno-math-errno -fno-trapping-math; nothing
- * about results depends on flags, and -ffast-math is not supported (NaN and infinity must keep their meaning).
+ * or clang 16 and later, with -std=gnu11 or -std=c11. Recommended: -O3 -fno-math-errno -fno-trapping-math
+ * -Wno-psabi (gcc remarks on how wide vectors are passed, which is never between files); nothing about results depends on flags, and -ffast-math is not supported (NaN and infinity must keep their meaning).
  * KHAL_CPU_BASE_ONLY, when defined, leaves out all levels but the base. KHAL_CPU_NO_LINES leaves the generated text's own
  * lines in debug information and messages instead of the kernel source's.
  *
@@ -108,8 +108,6 @@
     KHAL_CPU_QUIET("-Waddress-of-packed-member")
 #define KHAL_CPU_TEXT_END _Pragma("clang diagnostic pop")
 #else
-/* Functions on wide vectors are always inlined, or called at their own level. This warning comes when the file has been read. */
-#pragma GCC diagnostic ignored "-Wpsabi"
 #define KHAL_CPU_QUIET(option) KHAL_CPU_PRAGMA(GCC diagnostic ignored option)
 #define KHAL_CPU_TEXT_BEGIN \
     _Pragma("GCC diagnostic push") \
@@ -143,7 +141,8 @@
 #define KHAL_CPU_LEVEL_v4 4
 #define KHAL_CPU_LEVEL KHAL_CPU_NAME(KHAL_CPU_LEVEL)
 
-#define KHAL_CPU_INLINE static inline __attribute__((always_inline, unused))
+/* Only ever compiled into their callers, at the caller's level. */
+#define KHAL_CPU_INLINE extern inline __attribute__((gnu_inline, always_inline, unused))
 #define KHAL_CPU_FUNCTION static __attribute__((unused))
 
 #include <khal/cpu/types.h>
