@@ -57,13 +57,26 @@ static text next_token(text* t)
 }
 
 static size_t length_of(text t) { return (size_t)(t.end - t.at); }
-static bool is(text t, const char* word) { return length_of(t) == strlen(word) && memcmp(t.at, word, length_of(t)) == 0; }
+static bool is(text t, const char* word) { return t.at != NULL && length_of(t) == strlen(word) && memcmp(t.at, word, length_of(t)) == 0; }
 
+/* UTF-8 without control characters; a final 0 is the caller's sizeof. */
 static bool is_text(const unsigned char* code, size_t size)
 {
-    for (size_t i = 0; i < size; ++i)
-        if (code[i] == 0 && i + 1 != size) /* a final 0 is the caller's sizeof */
+    if (size > 0 && code[size - 1] == 0)
+        --size;
+    for (size_t i = 0; i < size;) {
+        const unsigned char c = code[i++];
+        if (c < 0x20 && (c < '\t' || c > '\r'))
             return false;
+        if (c < 0x80)
+            continue;
+        const size_t more = c >= 0xf0 && c < 0xf8 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
+        if (more == 0 || more > size - i)
+            return false;
+        for (const size_t end = i + more; i < end; ++i)
+            if ((code[i] & 0xc0) != 0x80)
+                return false;
+    }
     return true;
 }
 
@@ -80,12 +93,15 @@ static uint32_t text_format(const void* code, size_t size)
             const text directive = next_token(&t);
             return is(directive, "version") ? KHAL_FORMAT_PTX : KHAL_FORMAT_NONE;
         }
-        if (is(token, "metal_stdlib") || is(token, "metal") || is(token, "kernel"))
-            found = KHAL_FORMAT_MSL;
-        else if (before.at != NULL && *before.at == '@' && (is(token, "compute") || is(token, "group") || is(token, "binding") || is(token, "workgroup_size")))
+        const bool after_at = is(before, "@");
+        if (is(token, "metal_stdlib") || is(token, "metal") || (is(before, "[") && is(token, "["))) {
+            found = KHAL_FORMAT_MSL; /* "kernel void" alone may be OpenCL C */
+        } else if (after_at && (is(token, "compute") || is(token, "group") || is(token, "binding") || is(token, "workgroup_size"))) {
             found = KHAL_FORMAT_WGSL;
-        else if (is(token, "fn") || (is(token, "override") && before.at == NULL))
-            found = KHAL_FORMAT_WGSL;
+        } else if (is(token, "fn")) {
+            next_token(&t);
+            found = is(next_token(&t), "(") ? KHAL_FORMAT_WGSL : KHAL_FORMAT_NONE;
+        }
         before = token;
     }
     return found;
