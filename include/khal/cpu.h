@@ -33,10 +33,10 @@
  *     #endif
  *
  * The suffixes are exactly base, v3 and v4: headers here tell the level by them. NAME.khal.c needs GNU extensions of gcc 12
- * or clang 16 and later, with -std=gnu11 or -std=c11. Recommended: -O3 -fno-math-errno -fno-trapping-math
- * -Wno-psabi (gcc remarks on how wide vectors are passed, which is never between files); nothing about results depends on flags, and -ffast-math is not supported (NaN and infinity must keep their meaning).
- * KHAL_CPU_BASE_ONLY, when defined, leaves out all levels but the base. KHAL_CPU_NO_LINES leaves the generated text's own
- * lines in debug information and messages instead of the kernel source's.
+ * or clang 16 and later, with -std=gnu11 or -std=c11. Recommended: -O3 -fno-math-errno -fno-trapping-math -Wno-psabi
+ * (the last because gcc remarks on how wide vectors are passed, which never happens between files). Nothing about
+ * results depends on flags, but -ffast-math is not supported: NaN and infinity must keep their meaning.
+ * KHAL_CPU_BASE_ONLY, when defined, leaves out all levels but the base.
  *
  * Scalar functions here are compiled for the base and inlined into each level's code; functions on vectors are
  * instantiated inside each level's text (map.h), because their calling convention depends on the level. */
