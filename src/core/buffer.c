@@ -132,8 +132,6 @@ static khal_ticket conflict(khal_buffer* buffer, uint64_t offset, uint64_t size,
 static khal_status told(khal_buffer* buffer, khal_status status, khal_ticket after)
 {
     khal_device* device = buffer->object.device;
-    if (after != 0)
-        khal__retire(device);
     if (status == KHAL_OK)
         return KHAL_OK;
     if (khal__is_lost(device))
@@ -146,8 +144,11 @@ static khal_status told(khal_buffer* buffer, khal_status status, khal_ticket aft
 
 static khal_status finish(khal_buffer* buffer, khal_status status, khal_ticket after)
 {
+    khal_device* device = buffer->object.device;
     status = told(buffer, status, after);
-    khal__callbacks_go(buffer->object.device);
+    khal__callbacks_go(device);
+    if (after != 0)
+        khal__retire(device);
     return status;
 }
 
