@@ -33,7 +33,8 @@ const khal_allocator khal__default_allocator = {default_allocate, default_releas
 void* khal__alloc(khal_device* device, size_t size, size_t align)
 {
     atomic_fetch_add_explicit(&device->host_allocations, 1, memory_order_relaxed);
-    return device->allocator.allocate(device->allocator.user, size > 0 ? size : 1, align < 16 ? 16 : align);
+    return device->allocator.allocate(device->allocator.user, size > 0 ? size : 1,
+                                      align < 16 ? 16 : align);
 }
 
 void khal__free(khal_device* device, void* memory, size_t size)

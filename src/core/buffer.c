@@ -2,8 +2,8 @@
 
 #define ALL_USAGE 0xffu
 
-khal_status khal_buffer_create_at(const char* file, int line, khal_device* device, const khal_buffer_desc* desc,
-                                  khal_buffer** out_buffer)
+khal_status khal_buffer_create_at(const char* file, int line, khal_device* device,
+                                  const khal_buffer_desc* desc, khal_buffer** out_buffer)
 {
     static const khal_buffer_desc defaults;
     if (device == NULL || out_buffer == NULL)
@@ -16,22 +16,28 @@ khal_status khal_buffer_create_at(const char* file, int line, khal_device* devic
     if (d.usage == 0)
         d.usage = KHAL_USAGE_STORAGE | KHAL_USAGE_COPY_SRC | KHAL_USAGE_COPY_DST;
     if ((d.usage & ~ALL_USAGE) != 0)
-        return khal__fail(device, KHAL_ERROR_BUFFER_USAGE_FLAGS, 0, d.label, "usage is 0x%x; the known flags are 0x%x", d.usage, ALL_USAGE);
+        return khal__fail(device, KHAL_ERROR_BUFFER_USAGE_FLAGS, 0, d.label,
+                          "usage is 0x%x; the known flags are 0x%x", d.usage, ALL_USAGE);
     if (d.size % d.element_size != 0)
-        return khal__fail(device, KHAL_ERROR_BUFFER_ELEMENT_SIZE, 0, d.label, "size %llu is no multiple of the element size %u",
+        return khal__fail(device, KHAL_ERROR_BUFFER_ELEMENT_SIZE, 0, d.label,
+                          "size %llu is no multiple of the element size %u",
                           (unsigned long long)d.size, d.element_size);
     if ((d.data != NULL) + d.uninitialized + (d.host_memory != NULL) > 1)
-        return khal__fail(device, KHAL_ERROR_BUFFER_DATA, 0, d.label, "more than one of data, uninitialized and host_memory is given");
+        return khal__fail(device, KHAL_ERROR_BUFFER_DATA, 0, d.label,
+                          "more than one of data, uninitialized and host_memory is given");
     if (d.host_memory != NULL) {
         if ((device->info.features & KHAL_FEATURE_HOST_MEMORY) == 0)
-            return khal__fail(device, KHAL_ERROR_UNSUPPORTED, 0, d.label, "%s can't make a buffer of host memory", device->info.name);
+            return khal__fail(device, KHAL_ERROR_UNSUPPORTED, 0, d.label,
+                              "%s can't make a buffer of host memory", device->info.name);
         if ((uintptr_t)d.host_memory % 16 != 0)
-            return khal__fail(device, KHAL_ERROR_BUFFER_HOST_MEMORY, 0, d.label, "host_memory is %p; it must be aligned to 16 bytes",
-                              d.host_memory);
+            return khal__fail(device, KHAL_ERROR_BUFFER_HOST_MEMORY, 0, d.label,
+                              "host_memory is %p; it must be aligned to 16 bytes", d.host_memory);
     }
     if (d.size > device->info.limits.buffer_size)
-        return khal__fail(device, KHAL_ERROR_BUFFER_SIZE, 0, d.label, "size is %llu bytes; the device takes at most %llu",
-                          (unsigned long long)d.size, (unsigned long long)device->info.limits.buffer_size);
+        return khal__fail(device, KHAL_ERROR_BUFFER_SIZE, 0, d.label,
+                          "size is %llu bytes; the device takes at most %llu",
+                          (unsigned long long)d.size,
+                          (unsigned long long)device->info.limits.buffer_size);
 
     const size_t size = KHAL__IMPL_OFFSET(khal_buffer) + device->backend->buffer_size;
     khal_buffer* buffer = khal__alloc_zeroed(device, size, KHAL__IMPL_ALIGN);
@@ -71,20 +77,49 @@ void khal__buffer_destroy(khal_buffer* buffer)
     khal__free(device, buffer, KHAL__IMPL_OFFSET(khal_buffer) + device->backend->buffer_size);
 }
 
-void khal_buffer_retain(khal_buffer* buffer) { khal__object_retain((khal__object*)buffer); }
-void khal_buffer_release(khal_buffer* buffer) { khal__object_release((khal__object*)buffer); }
-khal_device* khal_buffer_get_device(const khal_buffer* buffer) { return buffer != NULL ? buffer->object.device : NULL; }
-uint64_t khal_buffer_get_size(const khal_buffer* buffer) { return buffer != NULL ? buffer->size : 0; }
-uint32_t khal_buffer_get_element_size(const khal_buffer* buffer) { return buffer != NULL ? buffer->element_size : 0; }
-uint32_t khal_buffer_get_usage(const khal_buffer* buffer) { return buffer != NULL ? buffer->usage : 0; }
-const char* khal_buffer_get_label(const khal_buffer* buffer) { return buffer != NULL ? buffer->object.label : ""; }
+void khal_buffer_retain(khal_buffer* buffer)
+{
+    khal__object_retain((khal__object*)buffer);
+}
+void khal_buffer_release(khal_buffer* buffer)
+{
+    khal__object_release((khal__object*)buffer);
+}
+khal_device* khal_buffer_get_device(const khal_buffer* buffer)
+{
+    return buffer != NULL ? buffer->object.device : NULL;
+}
+uint64_t khal_buffer_get_size(const khal_buffer* buffer)
+{
+    return buffer != NULL ? buffer->size : 0;
+}
+uint32_t khal_buffer_get_element_size(const khal_buffer* buffer)
+{
+    return buffer != NULL ? buffer->element_size : 0;
+}
+uint32_t khal_buffer_get_usage(const khal_buffer* buffer)
+{
+    return buffer != NULL ? buffer->usage : 0;
+}
+const char* khal_buffer_get_label(const khal_buffer* buffer)
+{
+    return buffer != NULL ? buffer->object.label : "";
+}
 
-void* khal__buffer_impl(khal_buffer* buffer) { return (char*)buffer + KHAL__IMPL_OFFSET(khal_buffer); }
-khal_device* khal__buffer_device(khal_buffer* buffer) { return buffer->object.device; }
+void* khal__buffer_impl(khal_buffer* buffer)
+{
+    return (char*)buffer + KHAL__IMPL_OFFSET(khal_buffer);
+}
+khal_device* khal__buffer_device(khal_buffer* buffer)
+{
+    return buffer->object.device;
+}
 
-/* ---- what submitted work uses ------------------------------------------------------------------ */
+/* ---- what submitted work uses ------------------------------------------------------------------
+ */
 
-khal_ticket khal__buffer_conflict(const khal_buffer* buffer, uint64_t offset, uint64_t size, bool write)
+khal_ticket khal__buffer_conflict(const khal_buffer* buffer, uint64_t offset, uint64_t size,
+                                  bool write)
 {
     khal_ticket last = khal__spans_max(&buffer->used[KHAL__WRITE], offset, offset + size);
     if (write) {
@@ -95,7 +130,8 @@ khal_ticket khal__buffer_conflict(const khal_buffer* buffer, uint64_t offset, ui
     return last;
 }
 
-void khal__buffer_mark(khal_buffer* buffer, uint64_t begin, uint64_t end, bool write, khal_ticket ticket, khal_ticket completed)
+void khal__buffer_mark(khal_buffer* buffer, uint64_t begin, uint64_t end, bool write,
+                       khal_ticket ticket, khal_ticket completed)
 {
     if (buffer->last_use <= completed) {
         buffer->used[KHAL__READ].count = 0;
@@ -108,14 +144,16 @@ void khal__buffer_mark(khal_buffer* buffer, uint64_t begin, uint64_t end, bool w
     buffer->last_use = ticket;
 }
 
-/* ---- the host's reads and writes --------------------------------------------------------------- */
+/* ---- the host's reads and writes ---------------------------------------------------------------
+ */
 
 static khal_status check_range(khal_buffer* buffer, uint64_t offset, uint64_t size)
 {
     if (offset <= buffer->size && size <= buffer->size - offset)
         return KHAL_OK;
     return khal__fail(buffer->object.device, KHAL_ERROR_BUFFER_RANGE, 0, buffer->object.label,
-                      "bytes %llu and the %llu that follow; the buffer has %llu", (unsigned long long)offset, (unsigned long long)size,
+                      "bytes %llu and the %llu that follow; the buffer has %llu",
+                      (unsigned long long)offset, (unsigned long long)size,
                       (unsigned long long)buffer->size);
 }
 
@@ -128,7 +166,8 @@ static khal_ticket conflict(khal_buffer* buffer, uint64_t offset, uint64_t size,
     return after;
 }
 
-/* Callbacks wait while the backend is called, so that a failure is reported once, however the backend told it. */
+/* Callbacks wait while the backend is called, so that a failure is reported once, however the
+ * backend told it. */
 static khal_status told(khal_buffer* buffer, khal_status status, khal_ticket after)
 {
     khal_device* device = buffer->object.device;
@@ -137,7 +176,8 @@ static khal_status told(khal_buffer* buffer, khal_status status, khal_ticket aft
     if (khal__is_lost(device))
         return khal__fail_lost(device);
     if (status == KHAL_TIMEOUT)
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, buffer->object.label, "work that uses the buffer (ticket %llu) is not done",
+        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, buffer->object.label,
+                          "work that uses the buffer (ticket %llu) is not done",
                           (unsigned long long)after);
     return status;
 }
@@ -169,7 +209,8 @@ khal_status khal_buffer_write(khal_buffer* buffer, uint64_t offset, const void* 
     return finish(buffer, device->backend->buffer_write(buffer, offset, data, size, after), after);
 }
 
-khal_status khal_buffer_read(khal_buffer* buffer, uint64_t offset, void* out_data, uint64_t size, uint64_t timeout)
+khal_status khal_buffer_read(khal_buffer* buffer, uint64_t offset, void* out_data, uint64_t size,
+                             uint64_t timeout)
 {
     if (buffer == NULL)
         return khal__fail_null(NULL, NULL, "buffer");
@@ -183,19 +224,24 @@ khal_status khal_buffer_read(khal_buffer* buffer, uint64_t offset, void* out_dat
         return khal__fail_null(device, buffer->object.label, "out_data");
     const khal_ticket after = conflict(buffer, offset, size, false);
     khal__callbacks_hold();
-    return finish(buffer, device->backend->buffer_read(buffer, offset, out_data, size, after, timeout), after);
+    return finish(buffer,
+                  device->backend->buffer_read(buffer, offset, out_data, size, after, timeout),
+                  after);
 }
 
-khal_status khal_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, uint64_t timeout, void** out_data)
+khal_status khal_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode,
+                            uint64_t timeout, void** out_data)
 {
     if (buffer == NULL || out_data == NULL)
-        return khal__fail_null(buffer != NULL ? buffer->object.device : NULL, NULL, buffer == NULL ? "buffer" : "out_data");
+        return khal__fail_null(buffer != NULL ? buffer->object.device : NULL, NULL,
+                               buffer == NULL ? "buffer" : "out_data");
     khal_device* device = buffer->object.device;
     const char* label = buffer->object.label;
     if (khal__is_lost(device))
         return khal__fail_lost(device);
     if (mode == 0 || (mode & ~(KHAL_MAP_READ | KHAL_MAP_WRITE)) != 0)
-        return khal__fail(device, KHAL_ERROR_ARGUMENT_VALUE, 0, label, "mode is %u; it takes KHAL_MAP_READ, KHAL_MAP_WRITE or both", mode);
+        return khal__fail(device, KHAL_ERROR_ARGUMENT_VALUE, 0, label,
+                          "mode is %u; it takes KHAL_MAP_READ, KHAL_MAP_WRITE or both", mode);
     khal_status status = KHAL_OK;
     if ((mode & KHAL_MAP_READ) != 0)
         status = khal__usage_check(buffer, KHAL_USAGE_MAP_READ, "mapping for reading");
@@ -210,10 +256,12 @@ khal_status khal_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size,
     const bool is_taken = buffer->mapped || buffer->mapping;
     if (!is_taken)
         buffer->mapping = true;
-    const khal_ticket after = is_taken ? 0 : khal__buffer_conflict(buffer, offset, size, (mode & KHAL_MAP_WRITE) != 0);
+    const khal_ticket after =
+        is_taken ? 0 : khal__buffer_conflict(buffer, offset, size, (mode & KHAL_MAP_WRITE) != 0);
     khal__mutex_unlock(&device->track_lock);
     if (is_taken)
-        return khal__fail(device, KHAL_ERROR_BUFFER_MAPPED, 0, label, "the buffer is mapped already");
+        return khal__fail(device, KHAL_ERROR_BUFFER_MAPPED, 0, label,
+                          "the buffer is mapped already");
 
     void* data = NULL;
     khal__callbacks_hold();
@@ -235,7 +283,8 @@ khal_status khal_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size,
 }
 
 /* A range inside what is mapped, in that mode. */
-static khal_status check_mapped(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, khal_ticket* out_after)
+static khal_status check_mapped(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode,
+                                khal_ticket* out_after)
 {
     khal_device* device = buffer->object.device;
     if (khal__is_lost(device))
@@ -244,13 +293,16 @@ static khal_status check_mapped(khal_buffer* buffer, uint64_t offset, uint64_t s
     if (status != KHAL_OK)
         return status;
     khal__mutex_lock(&device->track_lock);
-    const bool is_mapped = buffer->mapped && (buffer->map_mode & mode) != 0 && offset >= buffer->map_offset &&
+    const bool is_mapped = buffer->mapped && (buffer->map_mode & mode) != 0 &&
+                           offset >= buffer->map_offset &&
                            offset + size <= buffer->map_offset + buffer->map_size;
     *out_after = khal__buffer_conflict(buffer, offset, size, false);
     khal__mutex_unlock(&device->track_lock);
     if (!is_mapped)
-        return khal__fail(device, KHAL_ERROR_BUFFER_NOT_MAPPED, 0, buffer->object.label, "%llu bytes at %llu are not mapped for %s",
-                          (unsigned long long)size, (unsigned long long)offset, mode == KHAL_MAP_READ ? "reading" : "writing");
+        return khal__fail(device, KHAL_ERROR_BUFFER_NOT_MAPPED, 0, buffer->object.label,
+                          "%llu bytes at %llu are not mapped for %s", (unsigned long long)size,
+                          (unsigned long long)offset,
+                          mode == KHAL_MAP_READ ? "reading" : "writing");
     return KHAL_OK;
 }
 
@@ -266,7 +318,8 @@ khal_status khal_buffer_flush(khal_buffer* buffer, uint64_t offset, uint64_t siz
     return finish(buffer, buffer->object.device->backend->buffer_flush(buffer, offset, size), 0);
 }
 
-khal_status khal_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size, uint64_t timeout)
+khal_status khal_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size,
+                                   uint64_t timeout)
 {
     if (buffer == NULL)
         return khal__fail_null(NULL, NULL, "buffer");
@@ -297,7 +350,8 @@ khal_status khal_buffer_unmap(khal_buffer* buffer)
     }
     khal__mutex_unlock(&device->track_lock);
     if (!is_mapped)
-        return khal__fail(device, KHAL_ERROR_BUFFER_NOT_MAPPED, 0, buffer->object.label, "the buffer is not mapped");
+        return khal__fail(device, KHAL_ERROR_BUFFER_NOT_MAPPED, 0, buffer->object.label,
+                          "the buffer is not mapped");
     if (has_memory) {
         device->backend->buffer_unmap(buffer);
         khal__mutex_lock(&device->track_lock);
@@ -311,6 +365,6 @@ khal_status khal__usage_check(const khal_buffer* buffer, uint32_t any_of, const 
 {
     if ((buffer->usage & any_of) != 0)
         return KHAL_OK;
-    return khal__fail(buffer->object.device, KHAL_ERROR_BUFFER_USAGE, 0, buffer->object.label, "%s needs usage flag 0x%x; the buffer has 0x%x",
-                      use, any_of, buffer->usage);
+    return khal__fail(buffer->object.device, KHAL_ERROR_BUFFER_USAGE, 0, buffer->object.label,
+                      "%s needs usage flag 0x%x; the buffer has 0x%x", use, any_of, buffer->usage);
 }

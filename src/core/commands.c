@@ -1,5 +1,6 @@
-/* Finished recordings. The master holds the current values and never runs; what runs is a copy of it, with its own barriers, made
- * when values have changed. So what was submitted before keeps its values. */
+/* Finished recordings. The master holds the current values and never runs; what runs is a copy of
+ * it, with its own barriers, made when values have changed. So what was submitted before keeps its
+ * values. */
 #include "core.h"
 
 static void index_dispatches(khal_commands* commands)
@@ -24,7 +25,8 @@ khal_status khal_encoder_finish(khal_encoder* encoder, khal_commands** out_comma
         return status;
     }
     if (encoder->pass.open)
-        return khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label, "finish while a pass is open; end the pass first");
+        return khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label,
+                          "finish while a pass is open; end the pass first");
     khal_status status = khal__encoder_ready(encoder, "finish");
     khal__recording* recording = encoder->recording;
     khal_commands* commands = NULL;
@@ -38,7 +40,8 @@ khal_status khal_encoder_finish(khal_encoder* encoder, khal_commands** out_comma
                 khal__free(device, commands, sizeof *commands);
             if (dispatches != NULL)
                 khal__free(device, dispatches, dispatches_size);
-            status = khal__fail_memory(device, encoder->object.label, "the commands", sizeof *commands + dispatches_size);
+            status = khal__fail_memory(device, encoder->object.label, "the commands",
+                                       sizeof *commands + dispatches_size);
         }
     }
     if (status != KHAL_OK) {
@@ -52,7 +55,8 @@ khal_status khal_encoder_finish(khal_encoder* encoder, khal_commands** out_comma
     commands->dispatch_count = recording->dispatch_index_count;
     index_dispatches(commands);
     khal__mutex_init(&commands->lock);
-    khal__object_init(device, &commands->object, KHAL__KIND_COMMANDS, encoder->object.label, encoder->object.file, encoder->object.line);
+    khal__object_init(device, &commands->object, KHAL__KIND_COMMANDS, encoder->object.label,
+                      encoder->object.file, encoder->object.line);
     *out_commands = commands;
     return KHAL_OK;
 }
@@ -64,13 +68,23 @@ void khal__commands_destroy(khal_commands* commands)
     khal__recording_release(commands->master);
     khal__recording_release(commands->current);
     khal__mutex_destroy(&commands->lock);
-    khal__free(device, commands->dispatches, commands->dispatch_count * sizeof commands->dispatches[0]);
+    khal__free(device, commands->dispatches,
+               commands->dispatch_count * sizeof commands->dispatches[0]);
     khal__free(device, commands, sizeof *commands);
 }
 
-void khal_commands_retain(khal_commands* commands) { khal__object_retain((khal__object*)commands); }
-void khal_commands_release(khal_commands* commands) { khal__object_release((khal__object*)commands); }
-uint32_t khal_commands_get_dispatch_count(const khal_commands* commands) { return commands != NULL ? commands->dispatch_count : 0; }
+void khal_commands_retain(khal_commands* commands)
+{
+    khal__object_retain((khal__object*)commands);
+}
+void khal_commands_release(khal_commands* commands)
+{
+    khal__object_release((khal__object*)commands);
+}
+uint32_t khal_commands_get_dispatch_count(const khal_commands* commands)
+{
+    return commands != NULL ? commands->dispatch_count : 0;
+}
 
 khal_status khal_commands_submit(khal_commands* commands, khal_ticket* out_ticket)
 {
@@ -86,7 +100,8 @@ khal_status khal_commands_submit(khal_commands* commands, khal_ticket* out_ticke
     khal__mutex_lock(&commands->lock);
     khal__recording* current = commands->current;
     /* Times and reads go to places of their own for each run. */
-    const bool has_results = current != NULL && (current->timings != NULL || current->requests != NULL);
+    const bool has_results =
+        current != NULL && (current->timings != NULL || current->requests != NULL);
     if (current == NULL || (has_results && atomic_load(&current->runs) > 0)) {
         khal__recording* made = khal__recording_acquire(device);
         if (made != NULL && !khal__recording_clone(made, commands->master)) {
@@ -124,8 +139,8 @@ static khal_status check_dispatch(khal_commands* commands, uint32_t dispatch)
         return khal__fail_lost(device);
     if (dispatch < commands->dispatch_count)
         return KHAL_OK;
-    return khal__fail(device, KHAL_ERROR_DISPATCH_INDEX, 0, commands->object.label, "dispatch %u; there are %u", dispatch,
-                      commands->dispatch_count);
+    return khal__fail(device, KHAL_ERROR_DISPATCH_INDEX, 0, commands->object.label,
+                      "dispatch %u; there are %u", dispatch, commands->dispatch_count);
 }
 
 /* A dispatch keeps its function, and the function its reflection, whatever becomes of the nodes. */
@@ -145,8 +160,8 @@ static khal__recording* changed(khal_commands* commands)
     return old;
 }
 
-/* A master keeps each buffer that it ever had. When many are there in vain, a copy of it takes its place; what is returned is
- * released after the lock. */
+/* A master keeps each buffer that it ever had. When many are there in vain, a copy of it takes its
+ * place; what is returned is released after the lock. */
 static khal__recording* renew_master(khal_commands* commands)
 {
     khal__recording* old = commands->master;
@@ -164,7 +179,8 @@ static khal__recording* renew_master(khal_commands* commands)
     return old;
 }
 
-khal_status khal_commands_set_slice(khal_commands* commands, uint32_t dispatch, uint32_t binding, khal_slice slice)
+khal_status khal_commands_set_slice(khal_commands* commands, uint32_t dispatch, uint32_t binding,
+                                    khal_slice slice)
 {
     if (commands == NULL)
         return khal__fail_null(NULL, NULL, "commands");
@@ -174,7 +190,8 @@ khal_status khal_commands_set_slice(khal_commands* commands, uint32_t dispatch, 
     khal_device* device = commands->object.device;
     khal_function* function = get_function(commands, dispatch);
     if (binding >= function->info->binding_count)
-        return khal__fail(device, KHAL_ERROR_DISPATCH_INDEX, 0, commands->object.label, "binding %u; dispatch %u has %u", binding, dispatch,
+        return khal__fail(device, KHAL_ERROR_DISPATCH_INDEX, 0, commands->object.label,
+                          "binding %u; dispatch %u has %u", binding, dispatch,
                           function->info->binding_count);
     khal__range range;
     status = khal__binding_check(device, function, binding, &slice, &range);
@@ -191,10 +208,13 @@ khal_status khal_commands_set_slice(khal_commands* commands, uint32_t dispatch, 
     khal__mutex_unlock(&commands->lock);
     khal__recording_release(old);
     khal__recording_release(old_master);
-    return is_kept ? KHAL_OK : khal__fail_memory(device, commands->object.label, "the slice", sizeof(khal__use));
+    return is_kept
+               ? KHAL_OK
+               : khal__fail_memory(device, commands->object.label, "the slice", sizeof(khal__use));
 }
 
-khal_status khal_commands_set_push_constants(khal_commands* commands, uint32_t dispatch, uint32_t offset, const void* data, uint32_t size)
+khal_status khal_commands_set_push_constants(khal_commands* commands, uint32_t dispatch,
+                                             uint32_t offset, const void* data, uint32_t size)
 {
     if (commands == NULL)
         return khal__fail_null(NULL, NULL, "commands");
@@ -205,13 +225,15 @@ khal_status khal_commands_set_push_constants(khal_commands* commands, uint32_t d
     const uint32_t have = get_function(commands, dispatch)->info->push_constant_size;
     if (offset > have || size > have - offset)
         return khal__fail(device, KHAL_ERROR_DISPATCH_INDEX, 0, commands->object.label,
-                          "%u bytes of push constants at %u; dispatch %u has %u", size, offset, dispatch, have);
+                          "%u bytes of push constants at %u; dispatch %u has %u", size, offset,
+                          dispatch, have);
     if (size == 0)
         return KHAL_OK;
     if (data == NULL)
         return khal__fail_null(device, commands->object.label, "data");
     khal__mutex_lock(&commands->lock);
-    memcpy((char*)commands->dispatches[dispatch]->command.u.dispatch.push_constants + offset, data, size);
+    memcpy((char*)commands->dispatches[dispatch]->command.u.dispatch.push_constants + offset, data,
+           size);
     khal__recording* old = changed(commands);
     khal__mutex_unlock(&commands->lock);
     khal__recording_release(old);

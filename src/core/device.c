@@ -7,14 +7,18 @@
 
 uint32_t khal_version(void)
 {
-    return (uint32_t)KHAL_VERSION_MAJOR << 16 | (uint32_t)KHAL_VERSION_MINOR << 8 | (uint32_t)KHAL_VERSION_PATCH;
+    return (uint32_t)KHAL_VERSION_MAJOR << 16 | (uint32_t)KHAL_VERSION_MINOR << 8 |
+           (uint32_t)KHAL_VERSION_PATCH;
 }
 
-/* ---- what there is ----------------------------------------------------------------------------- */
+/* ---- what there is -----------------------------------------------------------------------------
+ */
 
-/* Devices of one backend; the thread's record is as before. On a failure `out_reason` gets the record's text. */
-static khal_status enumerate_backend(const khal__known_backend* known, uint32_t capacity, khal_device_info* out_infos,
-                                     uint32_t* out_count, char* out_reason, size_t reason_size)
+/* Devices of one backend; the thread's record is as before. On a failure `out_reason` gets the
+ * record's text. */
+static khal_status enumerate_backend(const khal__known_backend* known, uint32_t capacity,
+                                     khal_device_info* out_infos, uint32_t* out_count,
+                                     char* out_reason, size_t reason_size)
 {
     *out_count = 0;
     if (known->table == NULL) {
@@ -33,7 +37,8 @@ static khal_status enumerate_backend(const khal__known_backend* known, uint32_t 
     return status != KHAL_OK ? status : *out_count == 0 ? KHAL_UNAVAILABLE : KHAL_OK;
 }
 
-khal_status khal_device_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count)
+khal_status khal_device_enumerate(uint32_t capacity, khal_device_info* out_infos,
+                                  uint32_t* out_count)
 {
     if (out_count == NULL)
         return khal__fail_null(NULL, NULL, "out_count");
@@ -44,8 +49,8 @@ khal_status khal_device_enumerate(uint32_t capacity, khal_device_info* out_infos
         const uint32_t room = total < capacity ? capacity - total : 0;
         uint32_t count = 0;
         char reason[sizeof out_infos->reason];
-        const khal_status status =
-            enumerate_backend(known, room, room > 0 ? out_infos + total : NULL, &count, reason, sizeof reason);
+        const khal_status status = enumerate_backend(
+            known, room, room > 0 ? out_infos + total : NULL, &count, reason, sizeof reason);
         if (status != KHAL_OK) {
             count = 1;
             if (room > 0) {
@@ -65,7 +70,7 @@ khal_status khal_device_enumerate(uint32_t capacity, khal_device_info* out_infos
 static bool contains_ignoring_case(const char* text, const char* part)
 {
     const size_t length = strlen(part);
-    for (; ; ++text) {
+    for (;; ++text) {
         size_t i = 0;
         while (i < length && text[i] != 0) {
             char a = text[i], b = part[i];
@@ -84,7 +89,8 @@ static bool contains_ignoring_case(const char* text, const char* part)
     }
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening -----------------------------------------------------------------------------------
+ */
 
 /* What is asked for, the environment taken in. */
 typedef struct request {
@@ -94,10 +100,10 @@ typedef struct request {
     uint32_t index;
     const char* name;
     bool from_environment;
-    uint32_t entry;           /* number of the next device in khal_device_enumerate */
-    bool failed;              /* a device was tried and did not open: the thread's record says why */
+    uint32_t entry; /* number of the next device in khal_device_enumerate */
+    bool failed;    /* a device was tried and did not open: the thread's record says why */
     uint64_t allocations;
-    char why[256];            /* the first backend asked for that has no devices */
+    char why[256]; /* the first backend asked for that has no devices */
     khal_error_id why_id;
 } request;
 
@@ -120,7 +126,8 @@ static void free_device(khal_device* device)
     allocator.release(allocator.user, device, size);
 }
 
-static khal_status open_one(request* r, const khal__backend* backend, uint32_t index, khal_device** out_device)
+static khal_status open_one(request* r, const khal__backend* backend, uint32_t index,
+                            khal_device** out_device)
 {
     const khal_device_desc* desc = r->desc;
     const size_t size = KHAL__IMPL_OFFSET(khal_device) + backend->device_size;
@@ -176,24 +183,28 @@ static khal_status open_from(request* r, const khal__known_backend* known, khal_
     khal_status status = enumerate_backend(known, 0, NULL, &count, reason, sizeof reason);
     const uint32_t first_entry = r->entry;
     r->entry += status == KHAL_OK ? count : 1;
-    const bool is_wanted = (r->backend == KHAL_BACKEND_AUTO || r->backend == known->id) &&
-                           (r->index == 0 || (r->index - 1 >= first_entry && r->index - 1 < r->entry));
+    const bool is_wanted =
+        (r->backend == KHAL_BACKEND_AUTO || r->backend == known->id) &&
+        (r->index == 0 || (r->index - 1 >= first_entry && r->index - 1 < r->entry));
     if (!is_wanted)
         return KHAL_NOT_FOUND;
     if (status != KHAL_OK) {
         if (r->why_id == KHAL_ERROR_NONE && (r->backend != KHAL_BACKEND_AUTO || r->index != 0)) {
             memcpy(r->why, reason, sizeof r->why);
-            r->why_id = known->table == NULL ? KHAL_ERROR_BACKEND_NOT_BUILT : KHAL_ERROR_BACKEND_UNAVAILABLE;
+            r->why_id = known->table == NULL ? KHAL_ERROR_BACKEND_NOT_BUILT
+                                             : KHAL_ERROR_BACKEND_UNAVAILABLE;
         }
         return KHAL_NOT_FOUND;
     }
-    if (r->backend == KHAL_BACKEND_AUTO && r->index == 0 && r->name == NULL && !known->table->automatic)
+    if (r->backend == KHAL_BACKEND_AUTO && r->index == 0 && r->name == NULL &&
+        !known->table->automatic)
         return KHAL_NOT_FOUND;
 
     khal_device_info* infos = r->allocator->allocate(r->allocator->user, count * sizeof *infos, 16);
     ++r->allocations;
     if (infos == NULL)
-        return khal__fail_memory(NULL, r->desc->label, "the list of devices", count * sizeof *infos);
+        return khal__fail_memory(NULL, r->desc->label, "the list of devices",
+                                 count * sizeof *infos);
     memset(infos, 0, count * sizeof *infos);
     const uint32_t capacity = count;
     status = enumerate_backend(known, capacity, infos, &count, reason, sizeof reason);
@@ -240,12 +251,15 @@ static khal_status open_device(const khal_device_desc* desc, khal_device** out_d
                  .index = desc->index,
                  .name = desc->name != NULL && desc->name[0] != 0 ? desc->name : NULL};
     if ((unsigned)desc->backend > KHAL_BACKEND_NOOP)
-        return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label, "backend is %d; the last known one is %d", (int)desc->backend,
+        return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
+                          "backend is %d; the last known one is %d", (int)desc->backend,
                           (int)KHAL_BACKEND_NOOP);
     if (desc->thread_count > MOST_THREADS)
-        return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label, "thread_count is %u; at most %u", desc->thread_count, MOST_THREADS);
+        return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
+                          "thread_count is %u; at most %u", desc->thread_count, MOST_THREADS);
     if (r.allocator->allocate == NULL || r.allocator->release == NULL)
-        return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label, "the allocator lacks a function");
+        return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
+                          "the allocator lacks a function");
 
     if (r.backend == KHAL_BACKEND_AUTO && r.index == 0 && r.name == NULL) {
         const char* backend = getenv("KHAL_BACKEND");
@@ -255,8 +269,10 @@ static khal_status open_device(const khal_device_desc* desc, khal_device** out_d
             while (known->name != NULL && strcmp(known->name, backend) != 0)
                 ++known;
             if (known->name == NULL)
-                return khal__fail(NULL, KHAL_ERROR_ENVIRONMENT, 0, desc->label,
-                                  "KHAL_BACKEND is \"%.64s\"; known are cuda, metal, vulkan, webgpu, cpu, noop", backend);
+                return khal__fail(
+                    NULL, KHAL_ERROR_ENVIRONMENT, 0, desc->label,
+                    "KHAL_BACKEND is \"%.64s\"; known are cuda, metal, vulkan, webgpu, cpu, noop",
+                    backend);
             r.backend = known->id;
             r.from_environment = true;
         }
@@ -278,18 +294,20 @@ static khal_status open_device(const khal_device_desc* desc, khal_device** out_d
         const khal_error last = *khal_error_get();
         return khal__fail(NULL, KHAL_ERROR_ENVIRONMENT, last.native_code, desc->label,
                           "KHAL_BACKEND=%s KHAL_DEVICE=%.64s can't be opened: %.500s",
-                          r.backend != KHAL_BACKEND_AUTO ? khal__backend_name(r.backend) : "", r.name != NULL ? r.name : "",
-                          r.failed                          ? last.message
+                          r.backend != KHAL_BACKEND_AUTO ? khal__backend_name(r.backend) : "",
+                          r.name != NULL ? r.name : "",
+                          r.failed                      ? last.message
                           : r.why_id != KHAL_ERROR_NONE ? r.why
-                                                            : "no device has such a name");
+                                                        : "no device has such a name");
     }
     if (r.failed)
         return khal_error_get()->status;
     if (r.why_id != KHAL_ERROR_NONE)
         return khal__fail(NULL, r.why_id, 0, desc->label, "%s", r.why);
     return khal__fail(NULL, KHAL_ERROR_DEVICE_NOT_FOUND, 0, desc->label,
-                      "no device has backend %s, index %u of %u and a name with \"%.64s\" in it", khal__backend_name(r.backend), r.index,
-                      r.entry, r.name != NULL ? r.name : "");
+                      "no device has backend %s, index %u of %u and a name with \"%.64s\" in it",
+                      khal__backend_name(r.backend), r.index, r.entry,
+                      r.name != NULL ? r.name : "");
 }
 
 khal_status khal_device_open(const khal_device_desc* desc, khal_device** out_device)
@@ -324,7 +342,8 @@ khal_status khal_device_open_begin(const khal_device_desc* desc, khal_device_ope
         return status;
     khal_device_opening* opening = khal__alloc(device, sizeof *opening, 16);
     if (opening == NULL) {
-        const khal_status failure = khal__fail_memory(device, device->object.label, "the opening", sizeof *opening);
+        const khal_status failure =
+            khal__fail_memory(device, device->object.label, "the opening", sizeof *opening);
         khal_device_release(device);
         return failure;
     }
@@ -352,11 +371,13 @@ void khal_device_open_cancel(khal_device_opening* opening)
     khal_device_release(device);
 }
 
-/* ---- closing ----------------------------------------------------------------------------------- */
+/* ---- closing -----------------------------------------------------------------------------------
+ */
 
 static const char* const kind_names[] = {
-    [KHAL__KIND_DEVICE] = "device",         [KHAL__KIND_BUFFER] = "buffer",     [KHAL__KIND_MODULE] = "module",
-    [KHAL__KIND_FUNCTION] = "function",     [KHAL__KIND_ENCODER] = "encoder",   [KHAL__KIND_COMMANDS] = "commands",
+    [KHAL__KIND_DEVICE] = "device",         [KHAL__KIND_BUFFER] = "buffer",
+    [KHAL__KIND_MODULE] = "module",         [KHAL__KIND_FUNCTION] = "function",
+    [KHAL__KIND_ENCODER] = "encoder",       [KHAL__KIND_COMMANDS] = "commands",
     [KHAL__KIND_TIMESTAMPS] = "timestamps", [KHAL__KIND_READBACK] = "readback",
 };
 
@@ -371,7 +392,8 @@ static void report_leaks(khal_device* device)
         bool found = false;
         khal__mutex_lock(&device->objects_lock);
         for (const khal__object* o = device->first_object; o != NULL; o = o->next) {
-            if (o->serial <= last || atomic_load_explicit(&o->public_refs, memory_order_relaxed) == 0)
+            if (o->serial <= last ||
+                atomic_load_explicit(&o->public_refs, memory_order_relaxed) == 0)
                 continue;
             found = true;
             last = o->serial;
@@ -384,12 +406,15 @@ static void report_leaks(khal_device* device)
         khal__mutex_unlock(&device->objects_lock);
         if (!found)
             return;
-        khal__report(device, KHAL_ERROR_LEAK, label, "%s \"%s\" made at %s:%d is still alive", kind_names[kind], label,
-                     file != NULL ? file : "?", line);
+        khal__report(device, KHAL_ERROR_LEAK, label, "%s \"%s\" made at %s:%d is still alive",
+                     kind_names[kind], label, file != NULL ? file : "?", line);
     }
 }
 
-void khal__device_hold(khal_device* device) { atomic_fetch_add_explicit(&device->holds, 1, memory_order_relaxed); }
+void khal__device_hold(khal_device* device)
+{
+    atomic_fetch_add_explicit(&device->holds, 1, memory_order_relaxed);
+}
 
 void khal__device_unhold(khal_device* device)
 {
@@ -412,16 +437,21 @@ void khal_device_retain(khal_device* device)
 
 void khal_device_release(khal_device* device)
 {
-    if (device == NULL || atomic_fetch_sub_explicit(&device->object.public_refs, 1, memory_order_acq_rel) != 1)
+    if (device == NULL ||
+        atomic_fetch_sub_explicit(&device->object.public_refs, 1, memory_order_acq_rel) != 1)
         return;
     if (device->debug)
         report_leaks(device);
     khal__device_unhold(device);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------ */
+/* ---- asking ------------------------------------------------------------------------------------
+ */
 
-const khal_device_info* khal_device_get_info(const khal_device* device) { return device != NULL ? &device->info : NULL; }
+const khal_device_info* khal_device_get_info(const khal_device* device)
+{
+    return device != NULL ? &device->info : NULL;
+}
 
 khal_status khal_device_get_status(khal_device* device)
 {
@@ -450,12 +480,25 @@ void khal_device_get_statistics(khal_device* device, khal_statistics* out_statis
     out_statistics->passes_untimed = atomic_load(&device->passes_untimed);
 }
 
-/* ---- for backends ------------------------------------------------------------------------------ */
+/* ---- for backends ------------------------------------------------------------------------------
+ */
 
-void* khal__device_impl(khal_device* device) { return (char*)device + KHAL__IMPL_OFFSET(khal_device); }
-khal_device_info* khal__device_info(khal_device* device) { return &device->info; }
-bool khal__device_is_up(khal_device* device) { return !khal__is_lost(device); }
-uint64_t khal__device_epoch(khal_device* device) { return device->epoch; }
+void* khal__device_impl(khal_device* device)
+{
+    return (char*)device + KHAL__IMPL_OFFSET(khal_device);
+}
+khal_device_info* khal__device_info(khal_device* device)
+{
+    return &device->info;
+}
+bool khal__device_is_up(khal_device* device)
+{
+    return !khal__is_lost(device);
+}
+uint64_t khal__device_epoch(khal_device* device)
+{
+    return device->epoch;
+}
 
 void khal__device_print(khal_device* device, const char* text, size_t size)
 {

@@ -1,7 +1,7 @@
 #include "core.h"
 
-khal_status khal_encoder_create_at(const char* file, int line, khal_device* device, const khal_encoder_desc* desc,
-                                   khal_encoder** out_encoder)
+khal_status khal_encoder_create_at(const char* file, int line, khal_device* device,
+                                   const khal_encoder_desc* desc, khal_encoder** out_encoder)
 {
     if (device == NULL || out_encoder == NULL)
         return khal__fail_null(device, NULL, device == NULL ? "device" : "out_encoder");
@@ -45,7 +45,10 @@ void khal__encoder_destroy(khal_encoder* encoder)
     khal__mutex_unlock(&device->pool_lock);
 }
 
-void khal_encoder_release(khal_encoder* encoder) { khal__object_release((khal__object*)encoder); }
+void khal_encoder_release(khal_encoder* encoder)
+{
+    khal__object_release((khal__object*)encoder);
+}
 
 void khal_encoder_reset(khal_encoder* encoder)
 {
@@ -67,8 +70,9 @@ static khal_status need_recording(khal_encoder* encoder)
     if (encoder->recording == NULL) {
         encoder->recording = khal__recording_acquire(encoder->object.device);
         if (encoder->recording == NULL)
-            return khal__encoder_stick(encoder, khal__fail_memory(encoder->object.device, encoder->object.label, "a recording",
-                                                                  sizeof(khal__recording)));
+            return khal__encoder_stick(
+                encoder, khal__fail_memory(encoder->object.device, encoder->object.label,
+                                           "a recording", sizeof(khal__recording)));
     }
     return KHAL_OK;
 }
@@ -81,12 +85,14 @@ khal_status khal__encoder_ready(khal_encoder* encoder, const char* what)
     if (khal__is_lost(device))
         return khal__encoder_stick(encoder, khal__fail_lost(device));
     if (encoder->pass.open)
-        return khal__encoder_stick(encoder, khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label,
-                                                       "%s while a pass is open; end the pass first", what));
+        return khal__encoder_stick(
+            encoder, khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label,
+                                "%s while a pass is open; end the pass first", what));
     return need_recording(encoder);
 }
 
-/* ---- passes ------------------------------------------------------------------------------------ */
+/* ---- passes ------------------------------------------------------------------------------------
+ */
 
 static khal_status begin(khal_encoder* encoder, const khal_pass_desc* desc)
 {
@@ -98,7 +104,8 @@ static khal_status begin(khal_encoder* encoder, const khal_pass_desc* desc)
     khal_timestamps* timestamps = desc->timestamps;
     if (timestamps != NULL) {
         if (timestamps->object.device != device)
-            return khal__fail(device, KHAL_ERROR_WRONG_DEVICE, 0, timestamps->object.label, "the timestamps belong to another device");
+            return khal__fail(device, KHAL_ERROR_WRONG_DEVICE, 0, timestamps->object.label,
+                              "the timestamps belong to another device");
         khal__mutex_lock(&device->track_lock);
         const bool is_busy = timestamps->requested;
         khal__mutex_unlock(&device->track_lock);
@@ -123,8 +130,10 @@ static khal_status begin(khal_encoder* encoder, const khal_pass_desc* desc)
     khal__hazard_pass_begin(recording, desc->manual_barriers);
     if (timestamps != NULL) {
         pass->timing = khal__append_timing(recording, timestamps, label);
-        if (pass->timing == NULL || !khal__append_time(recording, pass->timing, 0, pass->index, label))
-            return khal__fail_memory(device, encoder->object.label, "the pass", sizeof(khal__timing));
+        if (pass->timing == NULL ||
+            !khal__append_time(recording, pass->timing, 0, pass->index, label))
+            return khal__fail_memory(device, encoder->object.label, "the pass",
+                                     sizeof(khal__timing));
     }
     pass->open = true;
     return KHAL_OK;
@@ -139,7 +148,8 @@ khal_status khal_pass_begin(khal_encoder* encoder, const khal_pass_desc* desc, k
     if (encoder->sticky != KHAL_OK)
         return encoder->sticky;
     if (out_pass == NULL)
-        return khal__encoder_stick(encoder, khal__fail_null(encoder->object.device, encoder->object.label, "out_pass"));
+        return khal__encoder_stick(
+            encoder, khal__fail_null(encoder->object.device, encoder->object.label, "out_pass"));
     khal_status status = khal__encoder_ready(encoder, "a pass begins");
     if (status == KHAL_OK)
         status = khal__encoder_stick(encoder, begin(encoder, desc));
@@ -154,8 +164,9 @@ static khal_status pass_ready(khal_pass* pass, const char* what)
     if (encoder->sticky != KHAL_OK)
         return encoder->sticky;
     if (!pass->open)
-        return khal__encoder_stick(encoder, khal__fail(encoder->object.device, KHAL_ERROR_PASS_ENDED, 0, encoder->object.label,
-                                                       "%s of a pass that has ended", what));
+        return khal__encoder_stick(
+            encoder, khal__fail(encoder->object.device, KHAL_ERROR_PASS_ENDED, 0,
+                                encoder->object.label, "%s of a pass that has ended", what));
     return KHAL_OK;
 }
 
@@ -166,9 +177,11 @@ khal_status khal_pass_end(khal_pass* pass)
         return status;
     khal_encoder* encoder = pass->encoder;
     pass->open = false;
-    if (pass->timing != NULL && !khal__append_time(encoder->recording, pass->timing, 1, pass->index, pass->label))
-        return khal__encoder_stick(
-            encoder, khal__fail_memory(encoder->object.device, encoder->object.label, "the recording", sizeof(khal__node)));
+    if (pass->timing != NULL &&
+        !khal__append_time(encoder->recording, pass->timing, 1, pass->index, pass->label))
+        return khal__encoder_stick(encoder,
+                                   khal__fail_memory(encoder->object.device, encoder->object.label,
+                                                     "the recording", sizeof(khal__node)));
     khal__hazard_pass_end(encoder->recording);
     return KHAL_OK;
 }
@@ -184,12 +197,14 @@ khal_status khal_pass_barrier(khal_pass* pass)
     if (!recording->manual || recording->since_barrier == 0)
         return KHAL_OK;
     if (!khal__recording_barrier(recording, pass->index, pass->label, KHAL__NODE_BARRIER))
-        return khal__encoder_stick(
-            encoder, khal__fail_memory(encoder->object.device, encoder->object.label, "the recording", sizeof(khal__node)));
+        return khal__encoder_stick(encoder,
+                                   khal__fail_memory(encoder->object.device, encoder->object.label,
+                                                     "the recording", sizeof(khal__node)));
     return KHAL_OK;
 }
 
-/* ---- between passes ---------------------------------------------------------------------------- */
+/* ---- between passes ----------------------------------------------------------------------------
+ */
 
 static khal_status copy(khal_encoder* encoder, const khal_slice* source, const khal_slice* target)
 {
@@ -205,16 +220,20 @@ static khal_status copy(khal_encoder* encoder, const khal_slice* source, const k
     if (status != KHAL_OK)
         return status;
     if (from.size != to.size)
-        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, encoder->object.label, "the source has %llu bytes, the target %llu",
+        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, encoder->object.label,
+                          "the source has %llu bytes, the target %llu",
                           (unsigned long long)from.size, (unsigned long long)to.size);
-    if (from.buffer == to.buffer && from.offset < to.offset + to.size && to.offset < from.offset + from.size)
+    if (from.buffer == to.buffer && from.offset < to.offset + to.size &&
+        to.offset < from.offset + from.size)
         return khal__fail(device, KHAL_ERROR_COPY_OVERLAP, 0, from.buffer->object.label,
-                          "%llu bytes at %llu and at %llu of one buffer overlap", (unsigned long long)from.size,
-                          (unsigned long long)from.offset, (unsigned long long)to.offset);
+                          "%llu bytes at %llu and at %llu of one buffer overlap",
+                          (unsigned long long)from.size, (unsigned long long)from.offset,
+                          (unsigned long long)to.offset);
     if (from.size == 0)
         return KHAL_OK;
     if (!khal__append_copy(encoder->recording, from, to))
-        return khal__fail_memory(device, encoder->object.label, "the recording", sizeof(khal__node));
+        return khal__fail_memory(device, encoder->object.label, "the recording",
+                                 sizeof(khal__node));
     return KHAL_OK;
 }
 
@@ -223,10 +242,12 @@ khal_status khal_encoder_copy(khal_encoder* encoder, khal_slice source, khal_sli
     if (encoder == NULL)
         return khal__fail_null(NULL, NULL, "encoder");
     const khal_status status = khal__encoder_ready(encoder, "a copy");
-    return status != KHAL_OK ? status : khal__encoder_stick(encoder, copy(encoder, &source, &target));
+    return status != KHAL_OK ? status
+                             : khal__encoder_stick(encoder, copy(encoder, &source, &target));
 }
 
-static khal_status fill(khal_encoder* encoder, const khal_slice* target, const void* pattern, uint32_t pattern_size)
+static khal_status fill(khal_encoder* encoder, const khal_slice* target, const void* pattern,
+                        uint32_t pattern_size)
 {
     khal_device* device = encoder->object.device;
     khal__range to;
@@ -237,23 +258,29 @@ static khal_status fill(khal_encoder* encoder, const khal_slice* target, const v
         return status;
     if (pattern == NULL)
         return khal__fail_null(device, encoder->object.label, "pattern");
-    if (pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)) != 0 || to.size % pattern_size != 0)
-        return khal__fail(device, KHAL_ERROR_FILL_PATTERN, 0, to.buffer->object.label,
-                          "a pattern of %u bytes for a range of %llu; 1, 2, 4, 8 or 16 that divide it", pattern_size,
-                          (unsigned long long)to.size);
+    if (pattern_size == 0 || pattern_size > 16 || (pattern_size & (pattern_size - 1)) != 0 ||
+        to.size % pattern_size != 0)
+        return khal__fail(
+            device, KHAL_ERROR_FILL_PATTERN, 0, to.buffer->object.label,
+            "a pattern of %u bytes for a range of %llu; 1, 2, 4, 8 or 16 that divide it",
+            pattern_size, (unsigned long long)to.size);
     if (to.size == 0)
         return KHAL_OK;
     if (!khal__append_fill(encoder->recording, to, pattern, pattern_size))
-        return khal__fail_memory(device, encoder->object.label, "the recording", sizeof(khal__node));
+        return khal__fail_memory(device, encoder->object.label, "the recording",
+                                 sizeof(khal__node));
     return KHAL_OK;
 }
 
-khal_status khal_encoder_fill(khal_encoder* encoder, khal_slice target, const void* pattern, uint32_t pattern_size)
+khal_status khal_encoder_fill(khal_encoder* encoder, khal_slice target, const void* pattern,
+                              uint32_t pattern_size)
 {
     if (encoder == NULL)
         return khal__fail_null(NULL, NULL, "encoder");
     const khal_status status = khal__encoder_ready(encoder, "a fill");
-    return status != KHAL_OK ? status : khal__encoder_stick(encoder, fill(encoder, &target, pattern, pattern_size));
+    return status != KHAL_OK
+               ? status
+               : khal__encoder_stick(encoder, fill(encoder, &target, pattern, pattern_size));
 }
 
 static khal_status native(khal_encoder* encoder, const khal_native_desc* desc)
@@ -263,21 +290,26 @@ static khal_status native(khal_encoder* encoder, const khal_native_desc* desc)
     if (desc == NULL || desc->call == NULL)
         return khal__fail_null(device, label, desc == NULL ? "desc" : "call");
     if ((device->info.features & KHAL_FEATURE_NATIVE_ENCODER) == 0)
-        return khal__fail(device, KHAL_ERROR_UNSUPPORTED, 0, label, "%s has no native encoder", device->info.name);
-    if ((desc->read_count > 0 && desc->reads == NULL) || (desc->write_count > 0 && desc->writes == NULL))
-        return khal__fail_null(device, label, desc->read_count > 0 && desc->reads == NULL ? "reads" : "writes");
+        return khal__fail(device, KHAL_ERROR_UNSUPPORTED, 0, label, "%s has no native encoder",
+                          device->info.name);
+    if ((desc->read_count > 0 && desc->reads == NULL) ||
+        (desc->write_count > 0 && desc->writes == NULL))
+        return khal__fail_null(device, label,
+                               desc->read_count > 0 && desc->reads == NULL ? "reads" : "writes");
     khal__recording* recording = encoder->recording;
     const size_t count = (size_t)desc->read_count + desc->write_count;
     khal__range* ranges = khal__recording_alloc(recording, count * sizeof *ranges);
     if (ranges == NULL)
         return khal__fail_memory(device, label, "the recording", count * sizeof *ranges);
     for (size_t i = 0; i < count; ++i) {
-        const khal_slice* slice = i < desc->read_count ? &desc->reads[i] : &desc->writes[i - desc->read_count];
+        const khal_slice* slice =
+            i < desc->read_count ? &desc->reads[i] : &desc->writes[i - desc->read_count];
         const khal_status status = khal__slice_resolve(device, slice, &ranges[i]);
         if (status != KHAL_OK)
             return status;
     }
-    if (!khal__append_native(recording, desc->call, desc->user, ranges, desc->read_count, desc->write_count))
+    if (!khal__append_native(recording, desc->call, desc->user, ranges, desc->read_count,
+                             desc->write_count))
         return khal__fail_memory(device, label, "the recording", sizeof(khal__node));
     recording->work_items = UINT64_MAX;
     return KHAL_OK;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 static _Thread_local khal_error record;
-static _Thread_local unsigned held;   /* callbacks wait */
-static _Thread_local bool waiting;    /* one waits */
+static _Thread_local unsigned held; /* callbacks wait */
+static _Thread_local bool waiting;  /* one waits */
 static _Thread_local khal_error waiting_error;
 
 static const struct {
@@ -36,9 +36,15 @@ static const char* const status_names[] = {
     [KHAL_EXECUTION_FAILED] = "KHAL_EXECUTION_FAILED",
 };
 
-const khal_error* khal_error_get(void) { return &record; }
+const khal_error* khal_error_get(void)
+{
+    return &record;
+}
 
-void khal_error_clear(void) { memset(&record, 0, sizeof record); }
+void khal_error_clear(void)
+{
+    memset(&record, 0, sizeof record);
+}
 
 const char* khal_status_name(khal_status status)
 {
@@ -85,7 +91,8 @@ void khal__copy_label(char out[KHAL__LABEL_SIZE], const char* label)
         out[0] = 0;
 }
 
-/* The callback may fail calls of its own, so it sees a copy, and the record is put back after it. */
+/* The callback may fail calls of its own, so it sees a copy, and the record is put back after it.
+ */
 static void call_back(khal_device* device, const khal_error* error)
 {
     if (device == NULL || device->diagnostic == NULL)
@@ -101,7 +108,8 @@ static void call_back(khal_device* device, const khal_error* error)
     record = saved;
 }
 
-static void fill(khal_error* error, khal_error_id id, int64_t native_code, const char* object, const char* format, va_list arguments)
+static void fill(khal_error* error, khal_error_id id, int64_t native_code, const char* object,
+                 const char* format, va_list arguments)
 {
     /* The format's arguments may lie in the record itself. */
     khal_error made;
@@ -116,7 +124,8 @@ static void fill(khal_error* error, khal_error_id id, int64_t native_code, const
     *error = made;
 }
 
-khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_code, const char* object, const char* format, ...)
+khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_code,
+                       const char* object, const char* format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -126,7 +135,8 @@ khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_cod
     return record.status;
 }
 
-void khal__report(khal_device* device, khal_error_id id, const char* object, const char* format, ...)
+void khal__report(khal_device* device, khal_error_id id, const char* object, const char* format,
+                  ...)
 {
     khal_error error;
     va_list arguments;
@@ -143,7 +153,10 @@ khal_status khal__error_again(const khal_error* error)
     return record.status;
 }
 
-void khal__callbacks_hold(void) { ++held; }
+void khal__callbacks_hold(void)
+{
+    ++held;
+}
 
 void khal__callbacks_go(khal_device* device)
 {
@@ -159,9 +172,11 @@ khal_status khal__fail_null(khal_device* device, const char* object, const char*
     return khal__fail(device, KHAL_ERROR_ARGUMENT_NULL, 0, object, "%s is NULL", what);
 }
 
-khal_status khal__fail_memory(khal_device* device, const char* object, const char* what, uint64_t size)
+khal_status khal__fail_memory(khal_device* device, const char* object, const char* what,
+                              uint64_t size)
 {
-    return khal__fail(device, KHAL_ERROR_OUT_OF_MEMORY, 0, object, "no memory for %s (%llu bytes)", what, (unsigned long long)size);
+    return khal__fail(device, KHAL_ERROR_OUT_OF_MEMORY, 0, object, "no memory for %s (%llu bytes)",
+                      what, (unsigned long long)size);
 }
 
 khal_status khal__fail_lost(khal_device* device)
@@ -170,7 +185,8 @@ khal_status khal__fail_lost(khal_device* device)
     khal__mutex_lock(&device->lost_lock);
     cause = device->lost_error;
     khal__mutex_unlock(&device->lost_lock);
-    return khal__fail(device, KHAL_ERROR_DEVICE_LOST, cause.native_code, device->object.label, "%s", cause.message);
+    return khal__fail(device, KHAL_ERROR_DEVICE_LOST, cause.native_code, device->object.label, "%s",
+                      cause.message);
 }
 
 void khal__device_lost(khal_device* device, int64_t native_code, const char* format, ...)

@@ -1,9 +1,13 @@
-/* Foreign code: which format it is in, whether SPIR-V's structure holds, and what entry points it has. */
+/* Foreign code: which format it is in, whether SPIR-V's structure holds, and what entry points it
+ * has. */
 #include "core.h"
 
 #define SPIRV_MAGIC 0x07230203u
 
-static uint32_t swap_bytes(uint32_t x) { return x >> 24 | (x >> 8 & 0xff00u) | (x << 8 & 0xff0000u) | x << 24; }
+static uint32_t swap_bytes(uint32_t x)
+{
+    return x >> 24 | (x >> 8 & 0xff00u) | (x << 8 & 0xff0000u) | x << 24;
+}
 
 static uint32_t load_word(const unsigned char* bytes, bool swapped)
 {
@@ -12,14 +16,19 @@ static uint32_t load_word(const unsigned char* bytes, bool swapped)
     return swapped ? swap_bytes(word) : word;
 }
 
-/* ---- text -------------------------------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------------------------------
+ */
 
 typedef struct text {
     const char* at;
     const char* end;
 } text;
 
-static bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$'; }
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$';
+}
 
 /* Space and comments. */
 static void skip_space(text* t)
@@ -56,8 +65,14 @@ static text next_token(text* t)
     return token;
 }
 
-static size_t length_of(text t) { return (size_t)(t.end - t.at); }
-static bool is(text t, const char* word) { return t.at != NULL && length_of(t) == strlen(word) && memcmp(t.at, word, length_of(t)) == 0; }
+static size_t length_of(text t)
+{
+    return (size_t)(t.end - t.at);
+}
+static bool is(text t, const char* word)
+{
+    return t.at != NULL && length_of(t) == strlen(word) && memcmp(t.at, word, length_of(t)) == 0;
+}
 
 /* UTF-8 without control characters; a final 0 is the caller's sizeof. */
 static bool is_text(const unsigned char* code, size_t size)
@@ -70,7 +85,10 @@ static bool is_text(const unsigned char* code, size_t size)
             return false;
         if (c < 0x80)
             continue;
-        const size_t more = c >= 0xf0 && c < 0xf8 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
+        const size_t more = c >= 0xf0 && c < 0xf8   ? 3
+                            : c >= 0xe0 && c < 0xf0 ? 2
+                            : c >= 0xc2 && c < 0xe0 ? 1
+                                                    : 0;
         if (more == 0 || more > size - i)
             return false;
         for (const size_t end = i + more; i < end; ++i)
@@ -94,9 +112,11 @@ static uint32_t text_format(const void* code, size_t size)
             return is(directive, "version") ? KHAL_FORMAT_PTX : KHAL_FORMAT_NONE;
         }
         const bool after_at = is(before, "@");
-        if (is(token, "metal_stdlib") || is(token, "metal") || (is(before, "[") && is(token, "["))) {
+        if (is(token, "metal_stdlib") || is(token, "metal") ||
+            (is(before, "[") && is(token, "["))) {
             found = KHAL_FORMAT_MSL; /* "kernel void" alone may be OpenCL C */
-        } else if (after_at && (is(token, "compute") || is(token, "group") || is(token, "binding") || is(token, "workgroup_size"))) {
+        } else if (after_at && (is(token, "compute") || is(token, "group") ||
+                                is(token, "binding") || is(token, "workgroup_size"))) {
             found = KHAL_FORMAT_WGSL;
         } else if (is(token, "fn")) {
             next_token(&t);
@@ -114,10 +134,12 @@ uint32_t khal__foreign_format(const void* code, size_t size)
         const uint32_t word = load_word(bytes, false);
         if (word == SPIRV_MAGIC || word == swap_bytes(SPIRV_MAGIC))
             return KHAL_FORMAT_SPIRV;
-        static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'}, fatbin[4] = {0x50, 0xed, 0x55, 0xba};
+        static const unsigned char elf[4] = {0x7f, 'E', 'L', 'F'},
+                                   fatbin[4] = {0x50, 0xed, 0x55, 0xba};
         if (memcmp(bytes, elf, 4) == 0) {
             /* e_machine of a little-endian ELF file: 190 is CUDA. */
-            return size >= 20 && bytes[18] == 190 && bytes[19] == 0 ? KHAL_FORMAT_CUBIN : KHAL_FORMAT_NONE;
+            return size >= 20 && bytes[18] == 190 && bytes[19] == 0 ? KHAL_FORMAT_CUBIN
+                                                                    : KHAL_FORMAT_NONE;
         }
         if (memcmp(bytes, fatbin, 4) == 0)
             return KHAL_FORMAT_CUBIN;
@@ -125,10 +147,18 @@ uint32_t khal__foreign_format(const void* code, size_t size)
     return is_text(bytes, size) ? text_format(code, size) : KHAL_FORMAT_NONE;
 }
 
-/* ---- SPIR-V ------------------------------------------------------------------------------------ */
+/* ---- SPIR-V ------------------------------------------------------------------------------------
+ */
 
-enum { OP_ENTRY_POINT = 15, OP_EXECUTION_MODE = 16, OP_DECORATE = 71, MODE_LOCAL_SIZE = 17, MODEL_GLCOMPUTE = 5, MODEL_KERNEL = 6,
-       DECORATION_SPEC_ID = 1 };
+enum {
+    OP_ENTRY_POINT = 15,
+    OP_EXECUTION_MODE = 16,
+    OP_DECORATE = 71,
+    MODE_LOCAL_SIZE = 17,
+    MODEL_GLCOMPUTE = 5,
+    MODEL_KERNEL = 6,
+    DECORATION_SPEC_ID = 1
+};
 
 /* Strings lie in words, low byte first. */
 static char name_byte(const unsigned char* instruction, size_t at, bool swapped)
@@ -171,13 +201,15 @@ const char* khal__spirv_check(const void* code, size_t size)
     return NULL;
 }
 
-static bool visit_spirv(const unsigned char* bytes, size_t size, const khal__foreign_visitor* visitor)
+static bool visit_spirv(const unsigned char* bytes, size_t size,
+                        const khal__foreign_visitor* visitor)
 {
     const bool swapped = load_word(bytes, false) != SPIRV_MAGIC;
     const size_t count = size / 4;
     for (size_t at = 5; at < count;) {
         const unsigned char* here = bytes + at * 4;
-        const uint32_t words = load_word(here, swapped) >> 16, op = load_word(here, swapped) & 0xffffu;
+        const uint32_t words = load_word(here, swapped) >> 16,
+                       op = load_word(here, swapped) & 0xffffu;
         if (op == OP_DECORATE && words >= 4 && load_word(here + 8, swapped) == DECORATION_SPEC_ID) {
             if (!visitor->specialization(visitor->user, load_word(here + 12, swapped)))
                 return false;
@@ -194,13 +226,15 @@ static bool visit_spirv(const unsigned char* bytes, size_t size, const khal__for
             for (size_t i = at + words; i < count;) {
                 const unsigned char* mode = bytes + i * 4;
                 const uint32_t mode_words = load_word(mode, swapped) >> 16;
-                if ((load_word(mode, swapped) & 0xffffu) == OP_EXECUTION_MODE && mode_words >= 6 && load_word(mode + 4, swapped) == id &&
+                if ((load_word(mode, swapped) & 0xffffu) == OP_EXECUTION_MODE && mode_words >= 6 &&
+                    load_word(mode + 4, swapped) == id &&
                     load_word(mode + 8, swapped) == MODE_LOCAL_SIZE)
                     for (int k = 0; k < 3; ++k)
                         workgroup_size[k] = load_word(mode + 12 + 4 * k, swapped);
                 i += mode_words;
             }
-            if ((model == MODEL_GLCOMPUTE || model == MODEL_KERNEL) && !visitor->entry(visitor->user, name, length, workgroup_size))
+            if ((model == MODEL_GLCOMPUTE || model == MODEL_KERNEL) &&
+                !visitor->entry(visitor->user, name, length, workgroup_size))
                 return false;
         }
         at += words;
@@ -208,7 +242,8 @@ static bool visit_spirv(const unsigned char* bytes, size_t size, const khal__for
     return true;
 }
 
-/* ---- entry points of text ---------------------------------------------------------------------- */
+/* ---- entry points of text ----------------------------------------------------------------------
+ */
 
 static uint32_t number_of(text token)
 {
@@ -234,20 +269,23 @@ static bool visit_wgsl(text t, const khal__foreign_visitor* visitor)
             next_token(&t); /* ( */
             workgroup_size[0] = workgroup_size[1] = workgroup_size[2] = 1;
             int i = 0;
-            for (token = next_token(&t); length_of(token) > 0 && *token.at != ')'; token = next_token(&t))
+            for (token = next_token(&t); length_of(token) > 0 && *token.at != ')';
+                 token = next_token(&t))
                 if (*token.at == ',')
                     ++i;
                 else if (i < 3)
                     workgroup_size[i] = number_of(token);
             if (workgroup_size[0] == 0 || workgroup_size[1] == 0 || workgroup_size[2] == 0)
-                memset(workgroup_size, 0, sizeof workgroup_size); /* an override's value is the driver's to know */
+                memset(workgroup_size, 0,
+                       sizeof workgroup_size); /* an override's value is the driver's to know */
         } else if (after_at && is(token, "id")) {
             next_token(&t);
             if (!visitor->specialization(visitor->user, number_of(next_token(&t))))
                 return false;
         } else if (is(token, "fn")) {
             const text name = next_token(&t);
-            if (is_compute && length_of(name) > 0 && !visitor->entry(visitor->user, name.at, length_of(name), workgroup_size))
+            if (is_compute && length_of(name) > 0 &&
+                !visitor->entry(visitor->user, name.at, length_of(name), workgroup_size))
                 return false;
             is_compute = false;
             memset(workgroup_size, 0, sizeof workgroup_size);
@@ -258,14 +296,16 @@ static bool visit_wgsl(text t, const khal__foreign_visitor* visitor)
 }
 
 /* `.entry name` or `kernel void name` */
-static bool visit_named(text t, const char* first, const char* second, const khal__foreign_visitor* visitor)
+static bool visit_named(text t, const char* first, const char* second,
+                        const khal__foreign_visitor* visitor)
 {
     static const uint32_t open[3] = {0, 0, 0};
     text before = {t.at, t.at};
     for (text token = next_token(&t); length_of(token) > 0; token = next_token(&t)) {
         if (is(before, first) && is(token, second)) {
             const text name = next_token(&t);
-            if (length_of(name) > 0 && !visitor->entry(visitor->user, name.at, length_of(name), open))
+            if (length_of(name) > 0 &&
+                !visitor->entry(visitor->user, name.at, length_of(name), open))
                 return false;
         }
         before = token;
@@ -273,7 +313,8 @@ static bool visit_named(text t, const char* first, const char* second, const kha
     return true;
 }
 
-bool khal__foreign_visit(uint32_t format, const void* code, size_t size, const khal__foreign_visitor* visitor)
+bool khal__foreign_visit(uint32_t format, const void* code, size_t size,
+                         const khal__foreign_visitor* visitor)
 {
     text t = {code, (const char*)code + size};
     if (size > 0 && t.end[-1] == 0)

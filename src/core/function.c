@@ -3,13 +3,15 @@
 #include <stdio.h>
 
 /* Lists a module's entry points in an error message. */
-static khal_status fail_entry_point(khal_device* device, const khal_module* module, const khal_function_desc* desc)
+static khal_status fail_entry_point(khal_device* device, const khal_module* module,
+                                    const khal_function_desc* desc)
 {
     char names[600];
     size_t length = 0;
     names[0] = 0;
     for (uint32_t i = 0; i < module->kernel_count; ++i) {
-        const int n = snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "", module->kernels[i].name);
+        const int n = snprintf(names + length, sizeof names - length, "%s%s", i > 0 ? ", " : "",
+                               module->kernels[i].name);
         if (n < 0 || (size_t)n >= sizeof names - length) {
             snprintf(names + sizeof names - 5, 5, " ...");
             break;
@@ -19,44 +21,56 @@ static khal_status fail_entry_point(khal_device* device, const khal_module* modu
     if (module->kernel_count == 0)
         snprintf(names, sizeof names, "none");
     if (desc->entry_point == NULL)
-        return khal__fail(device, KHAL_ERROR_ENTRY_POINT, 0, desc->label, "no entry point is named, and the module has %u: %s",
+        return khal__fail(device, KHAL_ERROR_ENTRY_POINT, 0, desc->label,
+                          "no entry point is named, and the module has %u: %s",
                           module->kernel_count, names);
-    return khal__fail(device, KHAL_ERROR_ENTRY_POINT, 0, desc->label, "no entry point \"%.100s\"; there are: %s", desc->entry_point, names);
+    return khal__fail(device, KHAL_ERROR_ENTRY_POINT, 0, desc->label,
+                      "no entry point \"%.100s\"; there are: %s", desc->entry_point, names);
 }
 
-static khal_status fail_layout(khal_device* device, const khal_function_desc* desc, const char* name, const char* what)
+static khal_status fail_layout(khal_device* device, const khal_function_desc* desc,
+                               const char* name, const char* what)
 {
-    return khal__fail(device, KHAL_ERROR_FUNCTION_LAYOUT, 0, desc->label, "kernel %s: %s", name, what);
+    return khal__fail(device, KHAL_ERROR_FUNCTION_LAYOUT, 0, desc->label, "kernel %s: %s", name,
+                      what);
 }
 
 /* An explicit layout must say what khalc's reflection says. */
-static khal_status check_layout(khal_device* device, const khal_function_desc* desc, const khal_kernel_info* info)
+static khal_status check_layout(khal_device* device, const khal_function_desc* desc,
+                                const khal_kernel_info* info)
 {
     if (desc->push_constant_size != 0 && desc->push_constant_size != info->push_constant_size)
-        return fail_layout(device, desc, info->name, "another push constant size than the kernel's");
+        return fail_layout(device, desc, info->name,
+                           "another push constant size than the kernel's");
     for (int i = 0; i < 3; ++i)
         if (desc->workgroup_size[i] != 0 && desc->workgroup_size[i] != info->workgroup_size[i])
-            return fail_layout(device, desc, info->name, "another work-group size than the kernel's");
+            return fail_layout(device, desc, info->name,
+                               "another work-group size than the kernel's");
     if (desc->bindings == NULL)
         return KHAL_OK;
     if (desc->binding_count != info->binding_count)
-        return fail_layout(device, desc, info->name, "another number of bindings than the kernel has");
+        return fail_layout(device, desc, info->name,
+                           "another number of bindings than the kernel has");
     for (uint32_t i = 0; i < info->arg_count; ++i) {
         const khal_arg_info* arg = &info->args[i];
         if (arg->kind != KHAL_ARG_BUFFER && arg->kind != KHAL_ARG_CONSTANT)
             continue;
         const khal_binding_desc* binding = &desc->bindings[arg->index];
         if (binding->kind != 0 && binding->kind != arg->kind)
-            return fail_layout(device, desc, info->name, "a binding of another kind than the kernel's argument");
+            return fail_layout(device, desc, info->name,
+                               "a binding of another kind than the kernel's argument");
         if (binding->element_size != 0 && binding->element_size != arg->element_size)
-            return fail_layout(device, desc, info->name, "a binding of another element size than the kernel's argument");
+            return fail_layout(device, desc, info->name,
+                               "a binding of another element size than the kernel's argument");
         if (binding->access != 0 && (arg->access & ~binding->access) != 0)
-            return fail_layout(device, desc, info->name, "a binding with less access than the kernel uses");
+            return fail_layout(device, desc, info->name,
+                               "a binding with less access than the kernel uses");
     }
     return KHAL_OK;
 }
 
-static khal_status check_limits(khal_device* device, const khal_function_desc* desc, const khal_kernel_info* info)
+static khal_status check_limits(khal_device* device, const khal_function_desc* desc,
+                                const khal_kernel_info* info)
 {
     const khal_limits* limits = &device->info.limits;
     uint64_t items = 1;
@@ -71,41 +85,49 @@ static khal_status check_limits(khal_device* device, const khal_function_desc* d
     if (items > limits->workgroup_invocations)
         what = "work-items in a work-group", needs = items, has = limits->workgroup_invocations;
     else if (info->local_memory_size > limits->local_memory_size)
-        what = "bytes of local memory", needs = info->local_memory_size, has = limits->local_memory_size;
+        what = "bytes of local memory", needs = info->local_memory_size,
+        has = limits->local_memory_size;
     else if (info->push_constant_size > limits->push_constant_size)
-        what = "bytes of push constants", needs = info->push_constant_size, has = limits->push_constant_size;
+        what = "bytes of push constants", needs = info->push_constant_size,
+        has = limits->push_constant_size;
     else if (info->binding_count > limits->binding_count)
         what = "bindings", needs = info->binding_count, has = limits->binding_count;
-    else if ((info->flags & KHAL_KERNEL_HAS_FP64) != 0 && (device->info.features & KHAL_FEATURE_FP64) == 0)
+    else if ((info->flags & KHAL_KERNEL_HAS_FP64) != 0 &&
+             (device->info.features & KHAL_FEATURE_FP64) == 0)
         what = "double precision", needs = 1, has = 0;
     if (what == NULL)
         return KHAL_OK;
-    return khal__fail(device, KHAL_ERROR_FUNCTION_LIMIT, 0, desc->label, "kernel %s needs %llu %s; the device has %llu", info->name, needs,
-                      what, has);
+    return khal__fail(device, KHAL_ERROR_FUNCTION_LIMIT, 0, desc->label,
+                      "kernel %s needs %llu %s; the device has %llu", info->name, needs, what, has);
 }
 
-static khal_status check_specializations(khal_device* device, const khal_module* module, const khal_function_desc* desc)
+static khal_status check_specializations(khal_device* device, const khal_module* module,
+                                         const khal_function_desc* desc)
 {
     if (desc->specialization_count > 0 && desc->specializations == NULL)
         return khal__fail_null(device, desc->label, "specializations");
     for (uint32_t i = 0; i < desc->specialization_count; ++i) {
         const khal_specialization* s = &desc->specializations[i];
         if (s->data == NULL || (s->size != 1 && s->size != 2 && s->size != 4 && s->size != 8))
-            return khal__fail(device, KHAL_ERROR_SPECIALIZATION, 0, desc->label, "constant %u has %u bytes of data; 1, 2, 4 or 8", s->id,
+            return khal__fail(device, KHAL_ERROR_SPECIALIZATION, 0, desc->label,
+                              "constant %u has %u bytes of data; 1, 2, 4 or 8", s->id,
                               s->data == NULL ? 0 : s->size);
         bool known = module->code.format == KHAL_FORMAT_MSL; /* only its compiler knows them */
         for (uint32_t k = 0; k < module->specialization_count && !known; ++k)
             known = module->specialization_ids[k] == s->id;
         if (!known)
-            return khal__fail(device, KHAL_ERROR_SPECIALIZATION, 0, desc->label, "the module has no specialization constant %u", s->id);
+            return khal__fail(device, KHAL_ERROR_SPECIALIZATION, 0, desc->label,
+                              "the module has no specialization constant %u", s->id);
     }
     return KHAL_OK;
 }
 
 /* The kernel asked for; UINT32_MAX where the code does not tell its entry points (cubin). */
-static khal_status find_kernel(khal_device* device, const khal_module* module, const khal_function_desc* desc, uint32_t* out_index)
+static khal_status find_kernel(khal_device* device, const khal_module* module,
+                               const khal_function_desc* desc, uint32_t* out_index)
 {
-    if (module->library == NULL && module->kernel_count == 0 && module->code.format == KHAL_FORMAT_CUBIN && desc->entry_point != NULL) {
+    if (module->library == NULL && module->kernel_count == 0 &&
+        module->code.format == KHAL_FORMAT_CUBIN && desc->entry_point != NULL) {
         *out_index = UINT32_MAX;
         return KHAL_OK;
     }
@@ -121,10 +143,13 @@ static khal_status find_kernel(khal_device* device, const khal_module* module, c
     return fail_entry_point(device, module, desc);
 }
 
-static khal_status check_foreign(khal_device* device, const khal_module* module, const khal_function_desc* desc, const char* name)
+static khal_status check_foreign(khal_device* device, const khal_module* module,
+                                 const khal_function_desc* desc, const char* name)
 {
     if (desc->bindings == NULL && desc->push_constant_size == 0)
-        return fail_layout(device, desc, name, "foreign code needs an explicit layout: bindings, or a push constant size");
+        return fail_layout(
+            device, desc, name,
+            "foreign code needs an explicit layout: bindings, or a push constant size");
     if (desc->bindings == NULL && desc->binding_count > 0)
         return khal__fail_null(device, desc->label, "bindings");
     for (uint32_t i = 0; i < desc->binding_count; ++i) {
@@ -142,7 +167,8 @@ static khal_status check_foreign(khal_device* device, const khal_module* module,
             for (int k = 0; k < 3; ++k)
                 if (module->kernels[i].workgroup_size[0] != 0 && desc->workgroup_size[k] != 0 &&
                     desc->workgroup_size[k] != module->kernels[i].workgroup_size[k])
-                    return fail_layout(device, desc, name, "another work-group size than the code says");
+                    return fail_layout(device, desc, name,
+                                       "another work-group size than the code says");
     return KHAL_OK;
 }
 
@@ -163,8 +189,8 @@ static char* take_string(char* base, size_t* used, const char* text)
 }
 
 /* Reflection of foreign code, from the explicit layout. */
-static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_function_desc* desc, const char* name,
-                                      const khal_kernel_info* known)
+static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_function_desc* desc,
+                                      const char* name, const khal_kernel_info* known)
 {
     khal_kernel_info* info = take(base, used, sizeof *info);
     khal_arg_info* args = take(base, used, desc->binding_count * sizeof *args);
@@ -180,7 +206,8 @@ static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_funct
         khal_arg_info arg = {.name = copy,
                              .type_name = "",
                              .kind = b->kind != 0 ? b->kind : (uint32_t)KHAL_ARG_BUFFER,
-                             .access = b->access != 0 ? b->access : KHAL_ACCESS_READ | KHAL_ACCESS_WRITE,
+                             .access =
+                                 b->access != 0 ? b->access : KHAL_ACCESS_READ | KHAL_ACCESS_WRITE,
                              .index = i,
                              .element_size = element_size,
                              .element_align = element_size & (~element_size + 1u)};
@@ -198,7 +225,8 @@ static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_funct
     info->arg_count = info->binding_count = desc->binding_count;
     info->push_constant_size = desc->push_constant_size;
     info->flags = KHAL_KERNEL_IS_FOREIGN;
-    const uint32_t* size = known != NULL && known->workgroup_size[0] != 0 ? known->workgroup_size : desc->workgroup_size;
+    const uint32_t* size = known != NULL && known->workgroup_size[0] != 0 ? known->workgroup_size
+                                                                          : desc->workgroup_size;
     if (size[0] != 0)
         for (int i = 0; i < 3; ++i)
             info->workgroup_size[i] = size[i] != 0 ? size[i] : 1;
@@ -206,10 +234,12 @@ static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_funct
 }
 
 /* The descriptor outlives the call where creating takes more than one. */
-static void lay_out_desc(char* base, size_t* used, const khal_function_desc* desc, const char* name, khal_function_desc* out)
+static void lay_out_desc(char* base, size_t* used, const khal_function_desc* desc, const char* name,
+                         khal_function_desc* out)
 {
     khal_binding_desc* bindings = take(base, used, desc->binding_count * sizeof *bindings);
-    khal_specialization* specializations = take(base, used, desc->specialization_count * sizeof *specializations);
+    khal_specialization* specializations =
+        take(base, used, desc->specialization_count * sizeof *specializations);
     char* entry_point = take_string(base, used, name);
     char* label = desc->label != NULL ? take_string(base, used, desc->label) : NULL;
     for (uint32_t i = 0; i < desc->specialization_count; ++i) {
@@ -243,9 +273,11 @@ static void fill_bindings(khal_function* function)
         const uint32_t align = arg->element_align != 0 ? arg->element_align : 1;
         binding->name = arg->name;
         binding->element_size = element_size;
-        binding->element_mask = element_size > 1 && (element_size & (element_size - 1)) == 0 ? element_size - 1 : 0;
+        binding->element_mask =
+            element_size > 1 && (element_size & (element_size - 1)) == 0 ? element_size - 1 : 0;
         binding->align_mask = align - 1;
-        binding->usage = arg->kind == KHAL_ARG_BUFFER ? KHAL_USAGE_STORAGE : KHAL_USAGE_UNIFORM | KHAL_USAGE_STORAGE;
+        binding->usage = arg->kind == KHAL_ARG_BUFFER ? KHAL_USAGE_STORAGE
+                                                      : KHAL_USAGE_UNIFORM | KHAL_USAGE_STORAGE;
         binding->reads = (arg->access & KHAL_ACCESS_READ) != 0;
         binding->writes = (arg->access & KHAL_ACCESS_WRITE) != 0;
     }
@@ -258,14 +290,18 @@ static bool reflection_is_sound(const khal_kernel_info* info)
         const khal_arg_info* arg = &info->args[i];
         if (arg->kind != KHAL_ARG_BUFFER && arg->kind != KHAL_ARG_CONSTANT)
             continue;
-        if (arg->index >= info->binding_count || (arg->element_align & (arg->element_align - 1)) != 0)
+        if (arg->index >= info->binding_count ||
+            (arg->element_align & (arg->element_align - 1)) != 0)
             return false;
         ++bindings;
     }
     return bindings == info->binding_count;
 }
 
-static size_t function_size(const khal_device* device) { return KHAL__IMPL_OFFSET(khal_function) + device->backend->function_size; }
+static size_t function_size(const khal_device* device)
+{
+    return KHAL__IMPL_OFFSET(khal_function) + device->backend->function_size;
+}
 
 static void free_function(khal_device* device, khal_function* function)
 {
@@ -326,11 +362,13 @@ khal_status khal__function_poll(khal_function* function)
     return state;
 }
 
-static khal_status create(khal_module* module, const khal_function_desc* desc, khal_function** out_function, const char* file, int line)
+static khal_status create(khal_module* module, const khal_function_desc* desc,
+                          khal_function** out_function, const char* file, int line)
 {
     static const khal_function_desc defaults;
     if (module == NULL || out_function == NULL)
-        return khal__fail_null(module != NULL ? module->object.device : NULL, NULL, module == NULL ? "module" : "out_function");
+        return khal__fail_null(module != NULL ? module->object.device : NULL, NULL,
+                               module == NULL ? "module" : "out_function");
     khal_device* device = module->object.device;
     if (desc == NULL)
         desc = &defaults;
@@ -344,8 +382,10 @@ static khal_status create(khal_module* module, const khal_function_desc* desc, k
     const char* name = known != NULL ? known->name : desc->entry_point;
     const bool is_foreign = module->library == NULL;
     if (!is_foreign && !reflection_is_sound(known))
-        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "the reflection of kernel %s contradicts itself", name);
-    status = is_foreign ? check_foreign(device, module, desc, name) : check_layout(device, desc, known);
+        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                          "the reflection of kernel %s contradicts itself", name);
+    status =
+        is_foreign ? check_foreign(device, module, desc, name) : check_layout(device, desc, known);
     if (status == KHAL_OK && !is_foreign)
         status = check_limits(device, desc, known);
     if (status == KHAL_OK)
@@ -386,16 +426,19 @@ static khal_status create(khal_module* module, const khal_function_desc* desc, k
         free_function(device, function);
         return status;
     }
-    function->clips = (function->info->flags & (KHAL_KERNEL_HAS_BARRIER | KHAL_KERNEL_IS_FOREIGN)) == 0;
+    function->clips =
+        (function->info->flags & (KHAL_KERNEL_HAS_BARRIER | KHAL_KERNEL_IS_FOREIGN)) == 0;
     atomic_init(&function->hint, 0);
     atomic_init(&function->state, KHAL_NOT_READY);
     khal__object_keep(&module->object);
-    khal__object_init(device, &function->object, KHAL__KIND_FUNCTION, function->object.label, file, line);
+    khal__object_init(device, &function->object, KHAL__KIND_FUNCTION, function->object.label, file,
+                      line);
     *out_function = function;
     return KHAL_OK;
 }
 
-khal_status khal_function_create_begin(khal_module* module, const khal_function_desc* desc, khal_function** out_function)
+khal_status khal_function_create_begin(khal_module* module, const khal_function_desc* desc,
+                                       khal_function** out_function)
 {
     return create(module, desc, out_function, NULL, 0);
 }
@@ -407,11 +450,12 @@ khal_status khal_function_create_poll(khal_function* function)
     if (khal__is_lost(function->object.device))
         return khal__fail_lost(function->object.device);
     const khal_status state = khal__function_poll(function);
-    return state == KHAL_OK || state == KHAL_NOT_READY ? state : khal__error_again(&function->error);
+    return state == KHAL_OK || state == KHAL_NOT_READY ? state
+                                                       : khal__error_again(&function->error);
 }
 
-khal_status khal_function_create_at(const char* file, int line, khal_module* module, const khal_function_desc* desc,
-                                    khal_function** out_function)
+khal_status khal_function_create_at(const char* file, int line, khal_module* module,
+                                    const khal_function_desc* desc, khal_function** out_function)
 {
     khal_function* function = NULL;
     khal_status status = create(module, desc, out_function != NULL ? &function : NULL, file, line);
@@ -427,11 +471,32 @@ khal_status khal_function_create_at(const char* file, int line, khal_module* mod
     return KHAL_OK;
 }
 
-void khal_function_retain(khal_function* function) { khal__object_retain((khal__object*)function); }
-void khal_function_release(khal_function* function) { khal__object_release((khal__object*)function); }
-const khal_kernel_info* khal_function_get_info(const khal_function* function) { return function != NULL ? function->info : NULL; }
+void khal_function_retain(khal_function* function)
+{
+    khal__object_retain((khal__object*)function);
+}
+void khal_function_release(khal_function* function)
+{
+    khal__object_release((khal__object*)function);
+}
+const khal_kernel_info* khal_function_get_info(const khal_function* function)
+{
+    return function != NULL ? function->info : NULL;
+}
 
-void* khal__function_impl(khal_function* function) { return (char*)function + KHAL__IMPL_OFFSET(khal_function); }
-khal_module* khal__function_module(khal_function* function) { return function->module; }
-uint32_t khal__function_index(khal_function* function) { return function->index; }
-const khal_kernel_info* khal__function_kernel(khal_function* function) { return function->info; }
+void* khal__function_impl(khal_function* function)
+{
+    return (char*)function + KHAL__IMPL_OFFSET(khal_function);
+}
+khal_module* khal__function_module(khal_function* function)
+{
+    return function->module;
+}
+uint32_t khal__function_index(khal_function* function)
+{
+    return function->index;
+}
+const khal_kernel_info* khal__function_kernel(khal_function* function)
+{
+    return function->info;
+}

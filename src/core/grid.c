@@ -44,8 +44,8 @@ static uint64_t divide_up(uint64_t n, uint32_t by)
     return n / by + (n % by != 0);
 }
 
-/* 256 x 1 x 1, 16 x 16 x 1 or 8 x 8 x 4, no larger than the threads asked for and the device's limits; what a short dimension
- * leaves goes to the others. */
+/* 256 x 1 x 1, 16 x 16 x 1 or 8 x 8 x 4, no larger than the threads asked for and the device's
+ * limits; what a short dimension leaves goes to the others. */
 static void choose(const khal_limits* limits, const khal_grid* grid, uint32_t out[3])
 {
     static const uint32_t usual[3][3] = {{256, 1, 1}, {16, 16, 1}, {8, 8, 4}};
@@ -59,7 +59,8 @@ static void choose(const khal_limits* limits, const khal_grid* grid, uint32_t ou
             most[i] = n[i] > 0 ? (uint32_t)n[i] : 1;
         out[i] = usual[dimension][i] < most[i] ? usual[dimension][i] : most[i];
     }
-    uint32_t wanted = limits->workgroup_invocations < WANTED_ITEMS ? limits->workgroup_invocations : WANTED_ITEMS;
+    uint32_t wanted =
+        limits->workgroup_invocations < WANTED_ITEMS ? limits->workgroup_invocations : WANTED_ITEMS;
     if (wanted == 0)
         wanted = 1;
     for (int i = 2; i >= 0; --i)
@@ -81,15 +82,18 @@ static khal_status workgroup(const khal_function* function, const khal_grid* gri
         for (int i = 0; i < 3; ++i) {
             out[i] = info->workgroup_size[i] > 0 ? info->workgroup_size[i] : 1;
             if (KHAL__UNLIKELY(is_asked && (asked[i] > 0 ? asked[i] : 1) != out[i]))
-                return khal__fail(device, KHAL_ERROR_WORKGROUP_SIZE, 0, function->object.label,
-                                  "work-group size %u x %u x %u; kernel %s is made for %u x %u x %u", asked[0], asked[1], asked[2],
-                                  info->name, info->workgroup_size[0], info->workgroup_size[1], info->workgroup_size[2]);
+                return khal__fail(
+                    device, KHAL_ERROR_WORKGROUP_SIZE, 0, function->object.label,
+                    "work-group size %u x %u x %u; kernel %s is made for %u x %u x %u", asked[0],
+                    asked[1], asked[2], info->name, info->workgroup_size[0],
+                    info->workgroup_size[1], info->workgroup_size[2]);
         }
         return KHAL_OK;
     }
     if (!is_asked) {
-        if (grid->kind == KHAL_GRID_THREADS && grid->x >= WANTED_ITEMS && (grid->y | grid->z) == 1 &&
-            limits->workgroup_size[0] >= WANTED_ITEMS && limits->workgroup_invocations >= WANTED_ITEMS) {
+        if (grid->kind == KHAL_GRID_THREADS && grid->x >= WANTED_ITEMS &&
+            (grid->y | grid->z) == 1 && limits->workgroup_size[0] >= WANTED_ITEMS &&
+            limits->workgroup_invocations >= WANTED_ITEMS) {
             out[0] = WANTED_ITEMS;
             out[1] = out[2] = 1;
             return KHAL_OK;
@@ -104,23 +108,30 @@ static khal_status workgroup(const khal_function* function, const khal_grid* gri
         fits = fits && out[i] <= limits->workgroup_size[i] && multiply(items, out[i], &items);
     }
     if (KHAL__UNLIKELY(!fits || items > limits->workgroup_invocations))
-        return khal__fail(device, KHAL_ERROR_WORKGROUP_LIMIT, 0, function->object.label,
-                          "work-group size %u x %u x %u; the device takes %u x %u x %u and %u in all", asked[0], asked[1], asked[2],
-                          limits->workgroup_size[0], limits->workgroup_size[1], limits->workgroup_size[2], limits->workgroup_invocations);
+        return khal__fail(
+            device, KHAL_ERROR_WORKGROUP_LIMIT, 0, function->object.label,
+            "work-group size %u x %u x %u; the device takes %u x %u x %u and %u in all", asked[0],
+            asked[1], asked[2], limits->workgroup_size[0], limits->workgroup_size[1],
+            limits->workgroup_size[2], limits->workgroup_invocations);
     return KHAL_OK;
 }
 
-static KHAL__COLD khal_status fail_grid(const khal_function* function, const khal__resolved_grid* grid)
+static KHAL__COLD khal_status fail_grid(const khal_function* function,
+                                        const khal__resolved_grid* grid)
 {
     const uint64_t* most = function->object.device->info.limits.group_count;
     return khal__fail(function->object.device, KHAL_ERROR_GRID, 0, function->object.label,
-                      "%llu x %llu x %llu work-groups of %u x %u x %u; the device takes %llu x %llu x %llu, and 2^64 - 1 in all",
-                      (unsigned long long)grid->group_count[0], (unsigned long long)grid->group_count[1],
-                      (unsigned long long)grid->group_count[2], grid->workgroup_size[0], grid->workgroup_size[1], grid->workgroup_size[2],
-                      (unsigned long long)most[0], (unsigned long long)most[1], (unsigned long long)most[2]);
+                      "%llu x %llu x %llu work-groups of %u x %u x %u; the device takes %llu x "
+                      "%llu x %llu, and 2^64 - 1 in all",
+                      (unsigned long long)grid->group_count[0],
+                      (unsigned long long)grid->group_count[1],
+                      (unsigned long long)grid->group_count[2], grid->workgroup_size[0],
+                      grid->workgroup_size[1], grid->workgroup_size[2], (unsigned long long)most[0],
+                      (unsigned long long)most[1], (unsigned long long)most[2]);
 }
 
-khal_status khal__grid_resolve(const khal_function* function, const khal_grid* grid, khal__resolved_grid* out)
+khal_status khal__grid_resolve(const khal_function* function, const khal_grid* grid,
+                               khal__resolved_grid* out)
 {
     const khal_status status = workgroup(function, grid, out->workgroup_size);
     if (KHAL__UNLIKELY(status != KHAL_OK))
@@ -140,7 +151,8 @@ khal_status khal__grid_resolve(const khal_function* function, const khal_grid* g
         out->global_size[i] = 0;
         fits = fits && multiply(out->group_count[i], size, &out->global_size[i]);
         if (!out->is_empty)
-            fits = fits && out->group_count[i] <= most[i] && multiply(groups, out->group_count[i], &groups);
+            fits = fits && out->group_count[i] <= most[i] &&
+                   multiply(groups, out->group_count[i], &groups);
         if (grid->kind == KHAL_GRID_THREADS && function->clips)
             out->global_size[i] = n[i];
         if (!multiply(out->work_items, out->global_size[i], &out->work_items))
@@ -151,7 +163,8 @@ khal_status khal__grid_resolve(const khal_function* function, const khal_grid* g
     return KHAL_OK;
 }
 
-khal_status khal_grid_resolve(const khal_function* function, khal_grid grid, uint32_t out_workgroup_size[3], uint64_t out_group_count[3])
+khal_status khal_grid_resolve(const khal_function* function, khal_grid grid,
+                              uint32_t out_workgroup_size[3], uint64_t out_group_count[3])
 {
     if (function == NULL || out_workgroup_size == NULL || out_group_count == NULL)
         return khal__fail_null(function != NULL ? function->object.device : NULL, NULL,
@@ -159,8 +172,9 @@ khal_status khal_grid_resolve(const khal_function* function, khal_grid grid, uin
                                : out_workgroup_size == NULL ? "out_workgroup_size"
                                                             : "out_group_count");
     if (grid.kind != KHAL_GRID_GROUPS && grid.kind != KHAL_GRID_THREADS)
-        return khal__fail(function->object.device, KHAL_ERROR_ARGUMENT_VALUE, 0, function->object.label,
-                          "grid kind %d has no counts that the host knows", (int)grid.kind);
+        return khal__fail(function->object.device, KHAL_ERROR_ARGUMENT_VALUE, 0,
+                          function->object.label, "grid kind %d has no counts that the host knows",
+                          (int)grid.kind);
     khal__resolved_grid resolved;
     const khal_status status = khal__grid_resolve(function, &grid, &resolved);
     if (status != KHAL_OK)

@@ -1,8 +1,10 @@
-/* Where barriers are needed. Of each buffer in a recording the byte ranges read and written since the last barrier are kept; a
- * command that meets a write, or writes what was read, needs a barrier before it. One barrier orders everything, so it empties
- * all sets: they carry the number of barriers at their beginning and are emptied when they are next touched.
+/* Where barriers are needed. Of each buffer in a recording the byte ranges read and written since
+ * the last barrier are kept; a command that meets a write, or writes what was read, needs a barrier
+ * before it. One barrier orders everything, so it empties all sets: they carry the number of
+ * barriers at their beginning and are emptied when they are next touched.
  *
- * In a pass with manual barriers, what the pass itself does stands apart in `inside` and is not asked about until the pass ends. */
+ * In a pass with manual barriers, what the pass itself does stands apart in `inside` and is not
+ * asked about until the pass ends. */
 #include "core.h"
 
 static khal__span* grow_spans(void* user, uint32_t wanted)
@@ -10,10 +12,12 @@ static khal__span* grow_spans(void* user, uint32_t wanted)
     return khal__recording_alloc(user, wanted * sizeof(khal__span));
 }
 
-static void add_all(khal__recording* recording, khal__spans* target, const khal__spans* source, uint32_t most)
+static void add_all(khal__recording* recording, khal__spans* target, const khal__spans* source,
+                    uint32_t most)
 {
     for (uint32_t i = 0; i < source->count; ++i)
-        khal__spans_set(target, source->items[i].begin, source->items[i].end, 0, most, grow_spans, recording);
+        khal__spans_set(target, source->items[i].begin, source->items[i].end, 0, most, grow_spans,
+                        recording);
 }
 
 static void refresh(khal__recording* recording, khal__use* use)
@@ -34,7 +38,8 @@ static void refresh(khal__recording* recording, khal__use* use)
     }
 }
 
-bool khal__hazard_check(khal__recording* recording, khal__use* use, uint64_t offset, uint64_t size, bool write)
+bool khal__hazard_check(khal__recording* recording, khal__use* use, uint64_t offset, uint64_t size,
+                        bool write)
 {
     if (use->epoch != recording->epoch || use->inside_epoch != recording->epoch)
         refresh(recording, use);
@@ -42,7 +47,8 @@ bool khal__hazard_check(khal__recording* recording, khal__use* use, uint64_t off
            (write && khal__spans_overlap(&use->pending[KHAL__READ], offset, offset + size));
 }
 
-void khal__hazard_add(khal__recording* recording, khal__use* use, uint64_t offset, uint64_t size, bool write)
+void khal__hazard_add(khal__recording* recording, khal__use* use, uint64_t offset, uint64_t size,
+                      bool write)
 {
     if (use->epoch != recording->epoch || use->inside_epoch != recording->epoch)
         refresh(recording, use);
@@ -58,7 +64,10 @@ void khal__hazard_add(khal__recording* recording, khal__use* use, uint64_t offse
     khal__spans_set(set, offset, offset + size, 0, KHAL__PENDING_SPANS, grow_spans, recording);
 }
 
-void khal__hazard_pass_begin(khal__recording* recording, bool manual) { recording->manual = manual; }
+void khal__hazard_pass_begin(khal__recording* recording, bool manual)
+{
+    recording->manual = manual;
+}
 
 void khal__hazard_pass_end(khal__recording* recording)
 {

@@ -13,16 +13,21 @@
 #pragma GCC diagnostic pop
 #endif
 
-/* ---- what is asked for ------------------------------------------------------------------------- */
+/* ---- what is asked for -------------------------------------------------------------------------
+ */
 
-static khal_status choose_library_code(khal_device* device, const khal_module_desc* desc, khal_code* out_code)
+static khal_status choose_library_code(khal_device* device, const khal_module_desc* desc,
+                                       khal_code* out_code)
 {
     const khal_kernel_library* library = desc->library;
     if (library->version != KHAL_LIBRARY_VERSION)
-        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label, "the kernel library has version %u; this khal takes %u",
-                          library->version, KHAL_LIBRARY_VERSION);
-    if ((library->kernel_count > 0 && library->kernels == NULL) || (library->code_count > 0 && library->codes == NULL))
-        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "the kernel library %s lacks its tables",
+        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
+                          "the kernel library has version %u; this khal takes %u", library->version,
+                          KHAL_LIBRARY_VERSION);
+    if ((library->kernel_count > 0 && library->kernels == NULL) ||
+        (library->code_count > 0 && library->codes == NULL))
+        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                          "the kernel library %s lacks its tables",
                           library->name != NULL ? library->name : "");
     uint32_t formats = 0;
     bool other_abi = false;
@@ -33,8 +38,10 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         formats |= 1u << code->format;
         if ((device->info.formats & (1u << code->format)) == 0)
             continue;
-        if (code->format == KHAL_FORMAT_CPU ? code->cpu_kernels == NULL : code->bytes == NULL || code->size == 0)
-            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "code %u of the kernel library is empty", i);
+        if (code->format == KHAL_FORMAT_CPU ? code->cpu_kernels == NULL
+                                            : code->bytes == NULL || code->size == 0)
+            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                              "code %u of the kernel library is empty", i);
         if (code->format == KHAL_FORMAT_CPU && code->abi != KHAL_CPU_ABI) {
             other_abi = true;
             continue;
@@ -43,16 +50,18 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         return KHAL_OK;
     }
     if (other_abi)
-        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label, "the kernel library's CPU code is for another khal than ABI %u",
+        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
+                          "the kernel library's CPU code is for another khal than ABI %u",
                           KHAL_CPU_ABI);
     char have[160], takes[160];
     khal__format_list(formats, have, sizeof have);
     khal__format_list(device->info.formats, takes, sizeof takes);
-    return khal__fail(device, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label, "the kernel library has %s; %s takes %s", have, device->info.name,
-                      takes);
+    return khal__fail(device, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label,
+                      "the kernel library has %s; %s takes %s", have, device->info.name, takes);
 }
 
-static khal_status check_foreign(khal_device* device, const khal_module_desc* desc, uint32_t* out_format)
+static khal_status check_foreign(khal_device* device, const khal_module_desc* desc,
+                                 uint32_t* out_format)
 {
     const uint32_t format = khal__foreign_format(desc->code, desc->code_size);
     char takes[160];
@@ -62,31 +71,36 @@ static khal_status check_foreign(khal_device* device, const khal_module_desc* de
         char begin[3 * 8 + 1] = "";
         for (size_t i = 0; i < 8 && i < desc->code_size; ++i)
             snprintf(begin + 3 * i, 4, " %02x", ((const unsigned char*)desc->code)[i]);
-        return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label, "%llu bytes in no known format, beginning with%s; %s takes %s",
+        return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label,
+                          "%llu bytes in no known format, beginning with%s; %s takes %s",
                           (unsigned long long)desc->code_size, begin, device->info.name, takes);
     }
     if ((foreign_formats & (1u << format)) == 0)
-        return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label, "the code is %s; %s takes %s", khal__format_name(format),
+        return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label,
+                          "the code is %s; %s takes %s", khal__format_name(format),
                           device->info.name, takes);
     if (format == KHAL_FORMAT_SPIRV) {
         const char* wrong = khal__spirv_check(desc->code, desc->code_size);
         if (wrong != NULL)
-            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "broken SPIR-V: %s", wrong);
+            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                              "broken SPIR-V: %s", wrong);
     }
     *out_format = format;
     return KHAL_OK;
 }
 
-/* ---- entry points of foreign code -------------------------------------------------------------- */
+/* ---- entry points of foreign code --------------------------------------------------------------
+ */
 
 typedef struct listing {
-    khal_module* module;  /* NULL: count */
+    khal_module* module; /* NULL: count */
     char* strings;
     uint32_t count, specialization_count;
     size_t string_size;
 } listing;
 
-static bool list_entry(void* user, const char* name, size_t length, const uint32_t workgroup_size[3])
+static bool list_entry(void* user, const char* name, size_t length,
+                       const uint32_t workgroup_size[3])
 {
     listing* l = user;
     if (l->module != NULL) {
@@ -120,7 +134,8 @@ static bool list_foreign(khal_device* device, khal_module* module)
     khal__foreign_visitor visitor = {list_entry, list_specialization, &counted};
     khal__foreign_visit(module->code.format, module->code.bytes, module->code.size, &visitor);
     if (counted.specialization_count > 0) {
-        module->specialization_ids = khal__alloc(device, counted.specialization_count * sizeof(uint32_t), 16);
+        module->specialization_ids =
+            khal__alloc(device, counted.specialization_count * sizeof(uint32_t), 16);
         if (module->specialization_ids == NULL)
             return false;
         module->specialization_count = counted.specialization_count;
@@ -141,17 +156,21 @@ static bool list_foreign(khal_device* device, khal_module* module)
     return true;
 }
 
-/* ---- the cache --------------------------------------------------------------------------------- */
+/* ---- the cache ---------------------------------------------------------------------------------
+ */
 
 /* The module with a reference of the library's own, or NULL. */
-static khal_module* find_cached(khal_device* device, const khal_module_desc* desc, const khal_code* code, uint64_t hash)
+static khal_module* find_cached(khal_device* device, const khal_module_desc* desc,
+                                const khal_code* code, uint64_t hash)
 {
     khal_module* found = NULL;
     khal__mutex_lock(&device->module_lock);
     for (khal_module* m = device->modules; m != NULL && found == NULL; m = m->cache_next) {
-        if (m->library != desc->library || m->hash != hash || m->code.format != code->format || m->passthrough != desc->passthrough)
+        if (m->library != desc->library || m->hash != hash || m->code.format != code->format ||
+            m->passthrough != desc->passthrough)
             continue;
-        if (m->library == NULL && (m->code.size != code->size || memcmp(m->code.bytes, code->bytes, code->size) != 0))
+        if (m->library == NULL &&
+            (m->code.size != code->size || memcmp(m->code.bytes, code->bytes, code->size) != 0))
             continue;
         unsigned refs = atomic_load(&m->object.refs);
         while (refs != 0 && !atomic_compare_exchange_weak(&m->object.refs, &refs, refs + 1))
@@ -186,7 +205,10 @@ static void uncache(khal_module* module)
     khal__mutex_unlock(&device->module_lock);
 }
 
-static size_t module_size(const khal_device* device) { return KHAL__IMPL_OFFSET(khal_module) + device->backend->module_size; }
+static size_t module_size(const khal_device* device)
+{
+    return KHAL__IMPL_OFFSET(khal_module) + device->backend->module_size;
+}
 
 static void free_module(khal_device* device, khal_module* module)
 {
@@ -195,7 +217,8 @@ static void free_module(khal_device* device, khal_module* module)
     if (module->own_kernels != NULL)
         khal__free(device, module->own_kernels, module->own_kernels_size);
     if (module->specialization_ids != NULL)
-        khal__free(device, module->specialization_ids, module->specialization_count * sizeof(uint32_t));
+        khal__free(device, module->specialization_ids,
+                   module->specialization_count * sizeof(uint32_t));
     khal__mutex_destroy(&module->poll_lock);
     khal__free(device, module, module_size(device));
 }
@@ -209,10 +232,11 @@ void khal__module_destroy(khal_module* module)
     free_module(device, module);
 }
 
-/* ---- loading ----------------------------------------------------------------------------------- */
+/* ---- loading -----------------------------------------------------------------------------------
+ */
 
-static khal_status make(khal_device* device, const khal_module_desc* desc, const khal_code* code, uint64_t hash, const char* file, int line,
-                        khal_module** out_module)
+static khal_status make(khal_device* device, const khal_module_desc* desc, const khal_code* code,
+                        uint64_t hash, const char* file, int line, khal_module** out_module)
 {
     khal_module* module = khal__alloc_zeroed(device, module_size(device), KHAL__IMPL_ALIGN);
     if (module == NULL)
@@ -253,13 +277,18 @@ static khal_status make(khal_device* device, const khal_module_desc* desc, const
     return KHAL_OK;
 }
 
-static khal_status load(khal_device* device, const khal_module_desc* desc, khal_module** out_module, const char* file, int line)
+static khal_status load(khal_device* device, const khal_module_desc* desc, khal_module** out_module,
+                        const char* file, int line)
 {
     if (device == NULL || desc == NULL || out_module == NULL)
-        return khal__fail_null(device, NULL, device == NULL ? "device" : desc == NULL ? "desc" : "out_module");
+        return khal__fail_null(device, NULL,
+                               device == NULL ? "device"
+                               : desc == NULL ? "desc"
+                                              : "out_module");
     if (khal__is_lost(device))
         return khal__fail_lost(device);
-    if ((desc->library != NULL) == (desc->code != NULL) || (desc->code != NULL && desc->code_size == 0))
+    if ((desc->library != NULL) == (desc->code != NULL) ||
+        (desc->code != NULL && desc->code_size == 0))
         return khal__fail(device, KHAL_ERROR_MODULE_DESC, 0, desc->label, "%s",
                           desc->library != NULL ? "both a library and code are given"
                           : desc->code == NULL  ? "neither a library nor code is given"
@@ -319,13 +348,14 @@ khal_status khal_module_load_poll(khal_module* module)
     return state == KHAL_OK || state == KHAL_NOT_READY ? state : khal__error_again(&module->error);
 }
 
-khal_status khal_module_load_begin(khal_device* device, const khal_module_desc* desc, khal_module** out_module)
+khal_status khal_module_load_begin(khal_device* device, const khal_module_desc* desc,
+                                   khal_module** out_module)
 {
     return load(device, desc, out_module, NULL, 0);
 }
 
-khal_status khal_module_load_at(const char* file, int line, khal_device* device, const khal_module_desc* desc,
-                                khal_module** out_module)
+khal_status khal_module_load_at(const char* file, int line, khal_device* device,
+                                const khal_module_desc* desc, khal_module** out_module)
 {
     khal_module* module = NULL;
     khal_status status = load(device, desc, out_module != NULL ? &module : NULL, file, line);
@@ -341,16 +371,37 @@ khal_status khal_module_load_at(const char* file, int line, khal_device* device,
     return KHAL_OK;
 }
 
-void khal_module_retain(khal_module* module) { khal__object_retain((khal__object*)module); }
-void khal_module_release(khal_module* module) { khal__object_release((khal__object*)module); }
-uint32_t khal_module_get_kernel_count(const khal_module* module) { return module != NULL ? module->kernel_count : 0; }
+void khal_module_retain(khal_module* module)
+{
+    khal__object_retain((khal__object*)module);
+}
+void khal_module_release(khal_module* module)
+{
+    khal__object_release((khal__object*)module);
+}
+uint32_t khal_module_get_kernel_count(const khal_module* module)
+{
+    return module != NULL ? module->kernel_count : 0;
+}
 
 const char* khal_module_get_kernel_name(const khal_module* module, uint32_t index)
 {
     return module != NULL && index < module->kernel_count ? module->kernels[index].name : NULL;
 }
 
-void* khal__module_impl(khal_module* module) { return (char*)module + KHAL__IMPL_OFFSET(khal_module); }
-khal_device* khal__module_device(khal_module* module) { return module->object.device; }
-const khal_kernel_library* khal__module_library(khal_module* module) { return module->library; }
-const khal_code* khal__module_code(khal_module* module) { return &module->code; }
+void* khal__module_impl(khal_module* module)
+{
+    return (char*)module + KHAL__IMPL_OFFSET(khal_module);
+}
+khal_device* khal__module_device(khal_module* module)
+{
+    return module->object.device;
+}
+const khal_kernel_library* khal__module_library(khal_module* module)
+{
+    return module->library;
+}
+const khal_code* khal__module_code(khal_module* module)
+{
+    return &module->code;
+}

@@ -1,6 +1,7 @@
 #include "core.h"
 
-void khal__object_init(khal_device* device, khal__object* object, khal__kind kind, const char* label, const char* file, int line)
+void khal__object_init(khal_device* device, khal__object* object, khal__kind kind,
+                       const char* label, const char* file, int line)
 {
     atomic_init(&object->public_refs, 1);
     atomic_init(&object->refs, 1);
@@ -48,7 +49,8 @@ void khal__object_retain(khal__object* object)
 
 void khal__object_release(khal__object* object)
 {
-    if (object == NULL || atomic_fetch_sub_explicit(&object->public_refs, 1, memory_order_acq_rel) != 1)
+    if (object == NULL ||
+        atomic_fetch_sub_explicit(&object->public_refs, 1, memory_order_acq_rel) != 1)
         return;
     khal_device* device = object->device;
     khal__object_drop(object);

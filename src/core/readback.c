@@ -7,7 +7,9 @@ khal__block* khal__readback_new_block(khal_readback* readback)
     if (block == NULL)
         return NULL;
     memset(block, 0, sizeof *block);
-    block->memory = readback->capacity_size > SIZE_MAX - 64 ? NULL : khal__alloc(device, (size_t)readback->capacity_size, 64);
+    block->memory = readback->capacity_size > SIZE_MAX - 64
+                        ? NULL
+                        : khal__alloc(device, (size_t)readback->capacity_size, 64);
     if (block->memory == NULL) {
         khal__free(device, block, sizeof *block);
         return NULL;
@@ -28,8 +30,8 @@ static void free_memory(khal_readback* readback)
     khal__free(device, readback, sizeof *readback);
 }
 
-khal_status khal_readback_create_at(const char* file, int line, khal_device* device, const khal_readback_desc* desc,
-                                    khal_readback** out_readback)
+khal_status khal_readback_create_at(const char* file, int line, khal_device* device,
+                                    const khal_readback_desc* desc, khal_readback** out_readback)
 {
     static const khal_readback_desc defaults;
     if (device == NULL || out_readback == NULL)
@@ -41,9 +43,11 @@ khal_status khal_readback_create_at(const char* file, int line, khal_device* dev
     const uint32_t element_size = desc->element_size != 0 ? desc->element_size : 1;
     const uint32_t slot_count = desc->slot_count != 0 ? desc->slot_count : 1;
     if (desc->capacity_count > UINT64_MAX / element_size || slot_count > KHAL__MAX_IN_FLIGHT)
-        return khal__fail(device, KHAL_ERROR_READBACK_CAPACITY, 0, desc->label,
-                          "%llu elements of %u bytes in %u slots; less than 2^64 bytes and at most %u slots",
-                          (unsigned long long)desc->capacity_count, element_size, slot_count, KHAL__MAX_IN_FLIGHT);
+        return khal__fail(
+            device, KHAL_ERROR_READBACK_CAPACITY, 0, desc->label,
+            "%llu elements of %u bytes in %u slots; less than 2^64 bytes and at most %u slots",
+            (unsigned long long)desc->capacity_count, element_size, slot_count,
+            KHAL__MAX_IN_FLIGHT);
     khal_readback* readback = khal__alloc_zeroed(device, sizeof *readback, 16);
     if (readback == NULL)
         return khal__fail_memory(device, desc->label, "the readback", sizeof *readback);
@@ -78,9 +82,18 @@ void khal__readback_destroy(khal_readback* readback)
     free_memory(readback);
 }
 
-void khal_readback_retain(khal_readback* readback) { khal__object_retain((khal__object*)readback); }
-void khal_readback_release(khal_readback* readback) { khal__object_release((khal__object*)readback); }
-uint64_t khal_readback_get_capacity(const khal_readback* readback) { return readback != NULL ? readback->capacity_count : 0; }
+void khal_readback_retain(khal_readback* readback)
+{
+    khal__object_retain((khal__object*)readback);
+}
+void khal_readback_release(khal_readback* readback)
+{
+    khal__object_release((khal__object*)readback);
+}
+uint64_t khal_readback_get_capacity(const khal_readback* readback)
+{
+    return readback != NULL ? readback->capacity_count : 0;
+}
 
 bool khal_readback_is_idle(khal_readback* readback)
 {
@@ -93,12 +106,14 @@ bool khal_readback_is_idle(khal_readback* readback)
 }
 
 /* Checks the ranges and appends their reads. */
-static khal_status append(khal_readback* readback, khal__recording* recording, const khal_slice* slices, uint32_t slice_count)
+static khal_status append(khal_readback* readback, khal__recording* recording,
+                          const khal_slice* slices, uint32_t slice_count)
 {
     khal_device* device = recording->device;
     const char* label = readback->object.label;
     if (readback->object.device != device)
-        return khal__fail(device, KHAL_ERROR_WRONG_DEVICE, 0, label, "the readback belongs to another device");
+        return khal__fail(device, KHAL_ERROR_WRONG_DEVICE, 0, label,
+                          "the readback belongs to another device");
     if (slice_count > 0 && slices == NULL)
         return khal__fail_null(device, label, "slices");
     khal__range* ranges = khal__recording_alloc(recording, slice_count * sizeof *ranges);
@@ -112,10 +127,12 @@ static khal_status append(khal_readback* readback, khal__recording* recording, c
         if (status != KHAL_OK)
             return status;
         if (ranges[i].size % readback->element_size != 0)
-            return khal__fail(device, KHAL_ERROR_SLICE_ELEMENT_SIZE, 0, label, "slice %u has %llu bytes, no multiple of the readback's %u", i,
+            return khal__fail(device, KHAL_ERROR_SLICE_ELEMENT_SIZE, 0, label,
+                              "slice %u has %llu bytes, no multiple of the readback's %u", i,
                               (unsigned long long)ranges[i].size, readback->element_size);
         if (ranges[i].size > left)
-            return khal__fail(device, KHAL_ERROR_READBACK_CAPACITY, 0, label, "slices up to number %u have more than the %llu bytes that it holds",
+            return khal__fail(device, KHAL_ERROR_READBACK_CAPACITY, 0, label,
+                              "slices up to number %u have more than the %llu bytes that it holds",
                               i, (unsigned long long)readback->capacity_size);
         left -= ranges[i].size;
     }
@@ -124,7 +141,8 @@ static khal_status append(khal_readback* readback, khal__recording* recording, c
     return KHAL_OK;
 }
 
-khal_status khal_readback_request_copy(khal_readback* readback, khal_encoder* encoder, const khal_slice* slices, uint32_t slice_count)
+khal_status khal_readback_request_copy(khal_readback* readback, khal_encoder* encoder,
+                                       const khal_slice* slices, uint32_t slice_count)
 {
     if (encoder == NULL)
         return khal__fail_null(NULL, NULL, "encoder");
@@ -132,11 +150,13 @@ khal_status khal_readback_request_copy(khal_readback* readback, khal_encoder* en
     if (status != KHAL_OK)
         return status;
     if (readback == NULL)
-        return khal__encoder_stick(encoder, khal__fail_null(encoder->object.device, encoder->object.label, "readback"));
+        return khal__encoder_stick(
+            encoder, khal__fail_null(encoder->object.device, encoder->object.label, "readback"));
     return khal__encoder_stick(encoder, append(readback, encoder->recording, slices, slice_count));
 }
 
-khal_status khal_readback_request(khal_readback* readback, const khal_slice* slices, uint32_t slice_count)
+khal_status khal_readback_request(khal_readback* readback, const khal_slice* slices,
+                                  uint32_t slice_count)
 {
     if (readback == NULL)
         return khal__fail_null(NULL, NULL, "readback");
@@ -214,7 +234,8 @@ khal_status khal_readback_try_take(khal_readback* readback, void* out_data, uint
     if (state != KHAL__BLOCK_DONE)
         return KHAL_NOT_READY;
     if (!fits)
-        return khal__fail(device, KHAL_ERROR_READBACK_COUNT, 0, label, "%llu elements; %llu were asked for", (unsigned long long)count,
+        return khal__fail(device, KHAL_ERROR_READBACK_COUNT, 0, label,
+                          "%llu elements; %llu were asked for", (unsigned long long)count,
                           (unsigned long long)(size / readback->element_size));
     if (size > 0)
         memcpy(out_data, block->memory, (size_t)size);

@@ -1,5 +1,6 @@
-/* A recording: an arena with its commands, the buffers and functions that they use, and what is timed and read back. All of its
- * memory comes from pools of the device and goes back there, so that a shape seen before allocates nothing. */
+/* A recording: an arena with its commands, the buffers and functions that they use, and what is
+ * timed and read back. All of its memory comes from pools of the device and goes back there, so
+ * that a shape seen before allocates nothing. */
 #include "core.h"
 
 #define FIRST_CLASS 12u   /* chunks have 2^class bytes */
@@ -88,7 +89,8 @@ static uint32_t find_use(const khal__recording* recording, const khal_buffer* bu
         return NO_HINT;
     }
     const uint32_t mask = recording->use_table_capacity - 1;
-    for (uint32_t at = pointer_hash(buffer) & mask; recording->use_table[at] != 0; at = (at + 1) & mask) {
+    for (uint32_t at = pointer_hash(buffer) & mask; recording->use_table[at] != 0;
+         at = (at + 1) & mask) {
         const uint32_t index = recording->use_table[at] - 1;
         if (recording->uses[index]->buffer == buffer)
             return index;
@@ -105,7 +107,8 @@ static bool grow_table(khal__recording* recording)
     if (needed > recording->use_table_capacity / 2) {
         if (recording->use_table_capacity > UINT32_MAX / 4)
             return false;
-        const uint32_t capacity = recording->use_table_capacity == 0 ? 64 : recording->use_table_capacity * 4;
+        const uint32_t capacity =
+            recording->use_table_capacity == 0 ? 64 : recording->use_table_capacity * 4;
         uint32_t* table = khal__recording_alloc(recording, capacity * sizeof *table);
         if (table == NULL)
             return false;
@@ -135,7 +138,8 @@ khal__use* khal__recording_use_slow(khal__recording* recording, khal_buffer* buf
         memset(use, 0, sizeof *use);
         use->buffer = buffer;
         use->epoch = use->inside_epoch = recording->epoch;
-        khal__spans* const sets[6] = {&use->pending[0], &use->pending[1], &use->inside[0], &use->inside[1], &use->total[0], &use->total[1]};
+        khal__spans* const sets[6] = {&use->pending[0], &use->pending[1], &use->inside[0],
+                                      &use->inside[1],  &use->total[0],   &use->total[1]};
         for (int i = 0; i < 6; ++i) {
             sets[i]->items = &use->items[i];
             sets[i]->capacity = 1;
@@ -157,7 +161,8 @@ bool khal__recording_add_function_slow(khal__recording* recording, khal_function
         ++index;
     if (index == recording->function_count) {
         if (recording->function_count == recording->function_capacity &&
-            !grow(recording, &recording->functions, &recording->function_capacity, sizeof recording->functions[0]))
+            !grow(recording, &recording->functions, &recording->function_capacity,
+                  sizeof recording->functions[0]))
             return false;
         recording->functions[recording->function_count++] = function;
         khal__object_keep(&function->object);
@@ -204,7 +209,8 @@ static void drop_all(khal__recording* recording)
 
 void khal__recording_release(khal__recording* recording)
 {
-    if (recording == NULL || atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
+    if (recording == NULL ||
+        atomic_fetch_sub_explicit(&recording->refs, 1, memory_order_acq_rel) != 1)
         return;
     khal_device* device = recording->device;
     drop_all(recording);
@@ -245,7 +251,8 @@ void khal__recording_free_pools(khal_device* device)
     }
 }
 
-/* ---- appending --------------------------------------------------------------------------------- */
+/* ---- appending ---------------------------------------------------------------------------------
+ */
 
 static void link_node(khal__recording* recording, khal__node* node)
 {
@@ -268,7 +275,8 @@ static void link_node(khal__recording* recording, khal__node* node)
     ++recording->since_barrier;
 }
 
-khal__node* khal__recording_node(khal__recording* recording, khal__command_kind kind, uint32_t pass, const char* label, size_t size)
+khal__node* khal__recording_node(khal__recording* recording, khal__command_kind kind, uint32_t pass,
+                                 const char* label, size_t size)
 {
     khal__node* node = khal__recording_alloc(recording, size);
     if (node == NULL)
@@ -283,7 +291,8 @@ khal__node* khal__recording_node(khal__recording* recording, khal__command_kind 
     return node;
 }
 
-khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t pass, const char* label, uint32_t binding_count,
+khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t pass,
+                                          const char* label, uint32_t binding_count,
                                           uint32_t local_count, uint32_t push_constant_size)
 {
     /* Push constants first, so that they are aligned to 16. */
@@ -291,7 +300,8 @@ khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t p
     const size_t bindings_size = binding_count * sizeof(khal__range);
     const size_t node_size = khal__round_up(KHAL__NODE_SIZE(dispatch), 16);
     khal__node* node = khal__recording_node(recording, KHAL__COMMAND_DISPATCH, pass, label,
-                                            node_size + push_size + bindings_size + local_count * sizeof(uint64_t));
+                                            node_size + push_size + bindings_size +
+                                                local_count * sizeof(uint64_t));
     if (node == NULL)
         return NULL;
     char* at = (char*)node + node_size;
@@ -304,14 +314,18 @@ khal__node* khal__recording_dispatch_node(khal__recording* recording, uint32_t p
     return node;
 }
 
-bool khal__recording_barrier(khal__recording* recording, uint32_t pass, const char* label, uint32_t flags)
+bool khal__recording_barrier(khal__recording* recording, uint32_t pass, const char* label,
+                             uint32_t flags)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_BARRIER, pass, label, offsetof(khal__node, command.u));
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_BARRIER, pass, label,
+                                            offsetof(khal__node, command.u));
     if (node == NULL)
         return false;
     node->flags |= flags;
-    /* Where barriers stand, for telling whether a later recording of the same commands has them elsewhere. */
-    recording->barrier_signature = (recording->barrier_signature ^ (recording->command_count + 1)) * 0x100000001b3u;
+    /* Where barriers stand, for telling whether a later recording of the same commands has them
+     * elsewhere. */
+    recording->barrier_signature =
+        (recording->barrier_signature ^ (recording->command_count + 1)) * 0x100000001b3u;
     link_node(recording, node);
     recording->since_barrier = 0;
     ++recording->epoch;
@@ -320,8 +334,8 @@ bool khal__recording_barrier(khal__recording* recording, uint32_t pass, const ch
 }
 
 /* A command with up to two ranges, of which the second is written. */
-static bool append_ranged(khal__recording* recording, khal__node* node, const khal__range* reads, uint32_t read_count,
-                          const khal__range* writes, uint32_t write_count)
+static bool append_ranged(khal__recording* recording, khal__node* node, const khal__range* reads,
+                          uint32_t read_count, const khal__range* writes, uint32_t write_count)
 {
     bool depends = false;
     for (uint32_t i = 0; i < read_count + write_count; ++i) {
@@ -329,7 +343,8 @@ static bool append_ranged(khal__recording* recording, khal__node* node, const kh
         khal__use* use = khal__recording_use(recording, range->buffer);
         if (use == NULL)
             return false;
-        depends = depends || khal__hazard_check(recording, use, range->offset, range->size, i >= read_count);
+        depends = depends ||
+                  khal__hazard_check(recording, use, range->offset, range->size, i >= read_count);
     }
     if (depends && !khal__recording_barrier(recording, node->command.pass, node->command.label, 0))
         return false;
@@ -349,7 +364,8 @@ bool khal__append_dispatch(khal__recording* recording, khal__node* node, khal_fu
     const uint32_t count = node->command.u.dispatch.binding_count;
     const khal__range* bindings = node->command.u.dispatch.bindings;
     const khal__binding* infos = function->bindings;
-    const khal__range* indirect = node->command.u.dispatch.is_indirect ? &node->command.u.dispatch.indirect : NULL;
+    const khal__range* indirect =
+        node->command.u.dispatch.is_indirect ? &node->command.u.dispatch.indirect : NULL;
     if (!khal__recording_add_function(recording, function))
         return false;
     node->command.u.dispatch.index = recording->dispatch_index_count++;
@@ -360,13 +376,15 @@ bool khal__append_dispatch(khal__recording* recording, khal__node* node, khal_fu
         if (KHAL__UNLIKELY(use == NULL))
             return false;
         if ((infos[i].reads | infos[i].writes) != 0 && !depends)
-            depends = khal__hazard_check(recording, use, bindings[i].offset, bindings[i].size, infos[i].writes);
+            depends = khal__hazard_check(recording, use, bindings[i].offset, bindings[i].size,
+                                         infos[i].writes);
     }
     if (indirect != NULL) {
         khal__use* use = khal__recording_use(recording, indirect->buffer);
         if (use == NULL)
             return false;
-        depends = depends || khal__hazard_check(recording, use, indirect->offset, indirect->size, false);
+        depends =
+            depends || khal__hazard_check(recording, use, indirect->offset, indirect->size, false);
     }
     if ((node->flags & KHAL__NODE_NOOP) != 0) {
         link_node(recording, node);
@@ -376,10 +394,11 @@ bool khal__append_dispatch(khal__recording* recording, khal__node* node, khal_fu
         return false;
     for (uint32_t i = 0; i < count; ++i)
         if ((infos[i].reads | infos[i].writes) != 0)
-            khal__hazard_add(recording, khal__recording_use(recording, bindings[i].buffer), bindings[i].offset, bindings[i].size,
-                             infos[i].writes);
+            khal__hazard_add(recording, khal__recording_use(recording, bindings[i].buffer),
+                             bindings[i].offset, bindings[i].size, infos[i].writes);
     if (indirect != NULL)
-        khal__hazard_add(recording, khal__recording_use(recording, indirect->buffer), indirect->offset, indirect->size, false);
+        khal__hazard_add(recording, khal__recording_use(recording, indirect->buffer),
+                         indirect->offset, indirect->size, false);
     link_node(recording, node);
     ++recording->dispatches;
     return true;
@@ -387,7 +406,8 @@ bool khal__append_dispatch(khal__recording* recording, khal__node* node, khal_fu
 
 bool khal__append_copy(khal__recording* recording, khal__range source, khal__range target)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_COPY, UINT32_MAX, NULL, KHAL__NODE_SIZE(copy));
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_COPY, UINT32_MAX, NULL,
+                                            KHAL__NODE_SIZE(copy));
     if (node == NULL)
         return false;
     node->command.u.copy.source = source;
@@ -396,9 +416,11 @@ bool khal__append_copy(khal__recording* recording, khal__range source, khal__ran
     return append_ranged(recording, node, &source, 1, &target, 1);
 }
 
-bool khal__append_fill(khal__recording* recording, khal__range target, const void* pattern, uint32_t pattern_size)
+bool khal__append_fill(khal__recording* recording, khal__range target, const void* pattern,
+                       uint32_t pattern_size)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_FILL, UINT32_MAX, NULL, KHAL__NODE_SIZE(fill));
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_FILL, UINT32_MAX, NULL,
+                                            KHAL__NODE_SIZE(fill));
     if (node == NULL)
         return false;
     node->command.u.fill.target = target;
@@ -409,11 +431,12 @@ bool khal__append_fill(khal__recording* recording, khal__range target, const voi
     return append_ranged(recording, node, NULL, 0, &target, 1);
 }
 
-bool khal__append_native(khal__recording* recording, khal_native_fn call, void* user, const khal__range* ranges, uint32_t read_count,
-                         uint32_t write_count)
+bool khal__append_native(khal__recording* recording, khal_native_fn call, void* user,
+                         const khal__range* ranges, uint32_t read_count, uint32_t write_count)
 {
     const size_t ranges_size = ((size_t)read_count + write_count) * sizeof *ranges;
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_NATIVE, UINT32_MAX, NULL, KHAL__NODE_SIZE(native));
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_NATIVE, UINT32_MAX, NULL,
+                                            KHAL__NODE_SIZE(native));
     khal__native_call* native = khal__recording_alloc(recording, sizeof *native + ranges_size);
     if (node == NULL || native == NULL)
         return false;
@@ -428,10 +451,12 @@ bool khal__append_native(khal__recording* recording, khal_native_fn call, void* 
     node->command.u.native.call = khal__native_trampoline;
     node->command.u.native.user = native;
     recording->has_native = true;
-    return append_ranged(recording, node, native->ranges, read_count, native->ranges + read_count, write_count);
+    return append_ranged(recording, node, native->ranges, read_count, native->ranges + read_count,
+                         write_count);
 }
 
-bool khal__append_request(khal__recording* recording, khal_readback* readback, const khal__range* ranges, uint32_t count)
+bool khal__append_request(khal__recording* recording, khal_readback* readback,
+                          const khal__range* ranges, uint32_t count)
 {
     khal__request* request = khal__recording_alloc(recording, sizeof *request);
     if (request == NULL)
@@ -447,7 +472,8 @@ bool khal__append_request(khal__recording* recording, khal_readback* readback, c
     for (uint32_t i = 0; i < count; ++i) {
         if (ranges[i].size == 0)
             continue;
-        khal__node* node = khal__recording_node(recording, KHAL__COMMAND_READ, UINT32_MAX, NULL, KHAL__NODE_SIZE(read));
+        khal__node* node = khal__recording_node(recording, KHAL__COMMAND_READ, UINT32_MAX, NULL,
+                                                KHAL__NODE_SIZE(read));
         if (node == NULL)
             return false;
         node->extra = request;
@@ -462,7 +488,8 @@ bool khal__append_request(khal__recording* recording, khal_readback* readback, c
     return true;
 }
 
-khal__timing* khal__append_timing(khal__recording* recording, khal_timestamps* timestamps, const char* label)
+khal__timing* khal__append_timing(khal__recording* recording, khal_timestamps* timestamps,
+                                  const char* label)
 {
     khal__timing* timing = khal__recording_alloc(recording, sizeof *timing);
     if (timing == NULL)
@@ -481,9 +508,11 @@ khal__timing* khal__append_timing(khal__recording* recording, khal_timestamps* t
     return timing;
 }
 
-bool khal__append_time(khal__recording* recording, khal__timing* timing, uint32_t which, uint32_t pass, const char* label)
+bool khal__append_time(khal__recording* recording, khal__timing* timing, uint32_t which,
+                       uint32_t pass, const char* label)
 {
-    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_TIMESTAMP, pass, label, KHAL__NODE_SIZE(timestamp));
+    khal__node* node = khal__recording_node(recording, KHAL__COMMAND_TIMESTAMP, pass, label,
+                                            KHAL__NODE_SIZE(timestamp));
     if (node == NULL)
         return false;
     node->extra = timing;
@@ -492,7 +521,8 @@ bool khal__append_time(khal__recording* recording, khal__timing* timing, uint32_
     return true;
 }
 
-/* ---- recording again --------------------------------------------------------------------------- */
+/* ---- recording again ---------------------------------------------------------------------------
+ */
 
 static const char* copy_string(khal__recording* recording, const char* text)
 {
@@ -508,7 +538,8 @@ static bool clone_dispatch(khal__recording* target, const khal__node* source, co
     const uint32_t binding_count = source->command.u.dispatch.binding_count;
     const uint32_t local_count = source->command.u.dispatch.local_count;
     const uint32_t push_size = source->command.u.dispatch.push_constant_size;
-    khal__node* node = khal__recording_dispatch_node(target, source->command.pass, label, binding_count, local_count, push_size);
+    khal__node* node = khal__recording_dispatch_node(target, source->command.pass, label,
+                                                     binding_count, local_count, push_size);
     if (node == NULL)
         return false;
     khal__range* const bindings = node->command.u.dispatch.bindings;
@@ -522,7 +553,8 @@ static bool clone_dispatch(khal__recording* target, const khal__node* source, co
     if (binding_count > 0)
         memcpy(bindings, source->command.u.dispatch.bindings, binding_count * sizeof *bindings);
     if (local_count > 0)
-        memcpy(local_sizes, source->command.u.dispatch.local_sizes, local_count * sizeof *local_sizes);
+        memcpy(local_sizes, source->command.u.dispatch.local_sizes,
+               local_count * sizeof *local_sizes);
     if (push_size > 0)
         memcpy(push_constants, source->command.u.dispatch.push_constants, push_size);
     return khal__append_dispatch(target, node, source->command.u.dispatch.function);
@@ -556,7 +588,8 @@ bool khal__recording_clone(khal__recording* target, const khal__recording* sourc
     const char* label = NULL;
     uint32_t pass = UINT32_MAX;
     khal__timing* timing = NULL;
-    const khal__request* pending = source->requests; /* reads of nothing have no node, and keep their place among the others */
+    const khal__request* pending =
+        source->requests; /* reads of nothing have no node, and keep their place among the others */
     for (const khal__node* node = source->first_node; node != NULL; node = node->next) {
         const khal__command* command = &node->command;
         if (command->pass != pass) {
@@ -575,9 +608,12 @@ bool khal__recording_clone(khal__recording* target, const khal__recording* sourc
         bool done = true;
         switch (command->kind) {
         case KHAL__COMMAND_DISPATCH: done = clone_dispatch(target, node, label); break;
-        case KHAL__COMMAND_COPY: done = khal__append_copy(target, command->u.copy.source, command->u.copy.target); break;
+        case KHAL__COMMAND_COPY:
+            done = khal__append_copy(target, command->u.copy.source, command->u.copy.target);
+            break;
         case KHAL__COMMAND_FILL:
-            done = khal__append_fill(target, command->u.fill.target, command->u.fill.pattern, command->u.fill.pattern_size);
+            done = khal__append_fill(target, command->u.fill.target, command->u.fill.pattern,
+                                     command->u.fill.pattern_size);
             break;
         case KHAL__COMMAND_BARRIER:
             if ((node->flags & KHAL__NODE_BARRIER) != 0 && target->since_barrier > 0)
@@ -601,7 +637,8 @@ bool khal__recording_clone(khal__recording* target, const khal__recording* sourc
         }
         case KHAL__COMMAND_NATIVE: {
             const khal__native_call* native = node->extra;
-            done = khal__append_native(target, native->call, native->user, native->ranges, native->read_count, native->write_count);
+            done = khal__append_native(target, native->call, native->user, native->ranges,
+                                       native->read_count, native->write_count);
             break;
         }
         }

@@ -10,12 +10,9 @@
 
 /* In order of preference; one without a table is known by name and not part of this build. */
 const khal__known_backend khal__known_backends[] = {
-    {KHAL_BACKEND_CUDA, "cuda", NULL},
-    {KHAL_BACKEND_METAL, "metal", NULL},
-    {KHAL_BACKEND_VULKAN, "vulkan", NULL},
-    {KHAL_BACKEND_WEBGPU, "webgpu", NULL},
-    {KHAL_BACKEND_CPU, "cpu", CPU_TABLE},
-    {KHAL_BACKEND_NOOP, "noop", &khal__noop_backend},
+    {KHAL_BACKEND_CUDA, "cuda", NULL},     {KHAL_BACKEND_METAL, "metal", NULL},
+    {KHAL_BACKEND_VULKAN, "vulkan", NULL}, {KHAL_BACKEND_WEBGPU, "webgpu", NULL},
+    {KHAL_BACKEND_CPU, "cpu", CPU_TABLE},  {KHAL_BACKEND_NOOP, "noop", &khal__noop_backend},
     {KHAL_BACKEND_AUTO, NULL, NULL},
 };
 
@@ -47,7 +44,8 @@ void khal__format_list(uint32_t formats, char* out, size_t size)
     for (uint32_t format = KHAL_FORMAT_CPU; format <= KHAL_FORMAT_MSL; ++format) {
         if ((formats & (1u << format)) == 0)
             continue;
-        const int n = snprintf(out + length, size - length, "%s%s", length > 0 ? ", " : "", khal__format_name(format));
+        const int n = snprintf(out + length, size - length, "%s%s", length > 0 ? ", " : "",
+                               khal__format_name(format));
         if (n < 0 || (size_t)n >= size - length)
             break;
         length += (size_t)n;

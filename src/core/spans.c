@@ -31,7 +31,8 @@ uint64_t khal__spans_max(const khal__spans* spans, uint64_t begin, uint64_t end)
     uint64_t most = 0;
     if (begin >= end)
         return 0;
-    for (uint32_t i = first_after(spans, begin); i < spans->count && spans->items[i].begin < end; ++i)
+    for (uint32_t i = first_after(spans, begin); i < spans->count && spans->items[i].begin < end;
+         ++i)
         if (spans->items[i].value > most)
             most = spans->items[i].value;
     return most;
@@ -62,7 +63,8 @@ static void coarsen(khal__spans* spans)
     spans->count = kept;
 }
 
-static bool make_room(khal__spans* spans, uint32_t needed, uint32_t most, khal__spans_grow_fn grow, void* user)
+static bool make_room(khal__spans* spans, uint32_t needed, uint32_t most, khal__spans_grow_fn grow,
+                      void* user)
 {
     if (needed <= spans->capacity)
         return true;
@@ -83,8 +85,8 @@ static bool make_room(khal__spans* spans, uint32_t needed, uint32_t most, khal__
     return true;
 }
 
-void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most, khal__spans_grow_fn grow,
-                          void* user)
+void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value,
+                          uint32_t most, khal__spans_grow_fn grow, void* user)
 {
     if (begin >= end || most == 0)
         return;
@@ -123,7 +125,8 @@ void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint
                     right = (khal__span){end, last.end, last.value};
             }
         }
-        if (from > 0 && spans->items[from - 1].end == whole.begin && spans->items[from - 1].value == value)
+        if (from > 0 && spans->items[from - 1].end == whole.begin &&
+            spans->items[from - 1].value == value)
             whole.begin = spans->items[--from].begin;
         if (to < count && spans->items[to].begin == whole.end && spans->items[to].value == value)
             whole.end = spans->items[to++].end;
@@ -134,7 +137,8 @@ void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint
         const uint32_t needed = count - (to - from) + piece_count;
         if (make_room(spans, needed, most, grow, user)) {
             if (to < count && from + piece_count != to)
-                memmove(spans->items + from + piece_count, spans->items + to, (count - to) * sizeof spans->items[0]);
+                memmove(spans->items + from + piece_count, spans->items + to,
+                        (count - to) * sizeof spans->items[0]);
             memcpy(spans->items + from, pieces, piece_count * sizeof pieces[0]);
             spans->count = needed;
             return;

@@ -1,5 +1,6 @@
-/* A set of disjoint byte ranges in rising order, each with a value: whole-number facts about a buffer's bytes, such as "written
- * by ticket 7". Where room ends, neighbours are joined, so that a set covers too much but never too little. */
+/* A set of disjoint byte ranges in rising order, each with a value: whole-number facts about a
+ * buffer's bytes, such as "written by ticket 7". Where room ends, neighbours are joined, so that a
+ * set covers too much but never too little. */
 #ifndef KHAL_CORE_SPANS_H
 #define KHAL_CORE_SPANS_H
 
@@ -16,14 +17,16 @@ typedef struct khal__spans {
     uint32_t count, capacity;
 } khal__spans;
 
-/* Room for more: `wanted` items or fewer; NULL: none can be had. The old room is the grower's to forget. */
+/* Room for more: `wanted` items or fewer; NULL: none can be had. The old room is the grower's to
+ * forget. */
 typedef khal__span* (*khal__spans_grow_fn)(void* user, uint32_t wanted);
 
-void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most, khal__spans_grow_fn grow,
-                          void* user);
-/* Sets [begin, end) to `value`, which is at least every value set before. Grows up to `most` items; `grow` may be NULL. */
-static inline void khal__spans_set(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value, uint32_t most,
-                                   khal__spans_grow_fn grow, void* user)
+void khal__spans_set_slow(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value,
+                          uint32_t most, khal__spans_grow_fn grow, void* user);
+/* Sets [begin, end) to `value`, which is at least every value set before. Grows up to `most` items;
+ * `grow` may be NULL. */
+static inline void khal__spans_set(khal__spans* spans, uint64_t begin, uint64_t end, uint64_t value,
+                                   uint32_t most, khal__spans_grow_fn grow, void* user)
 {
     khal__span* first = spans->items;
     if (spans->count == 1 && first->begin <= begin && end <= first->end && first->value == value)

@@ -5,7 +5,10 @@
 
 static _Thread_local unsigned native_depth;
 
-bool khal__in_native_callback(void) { return native_depth > 0; }
+bool khal__in_native_callback(void)
+{
+    return native_depth > 0;
+}
 
 khal_status khal__native_trampoline(void* user, const khal_native* native)
 {
@@ -45,7 +48,8 @@ void khal__nap(void)
     khal__mutex_destroy(&mutex);
 }
 
-/* ---- what is done ------------------------------------------------------------------------------ */
+/* ---- what is done ------------------------------------------------------------------------------
+ */
 
 static void end_timings(khal__recording* recording, const khal__submission* submission)
 {
@@ -112,8 +116,9 @@ static void free_runs(khal_device* device, khal__run* done)
     while (done != NULL) {
         khal__run* next = done->next;
         if (done->submission.status != KHAL_OK)
-            khal__report(device, done->submission.error_id, device->object.label, "submission %llu failed: %s",
-                         (unsigned long long)done->submission.ticket, done->submission.message);
+            khal__report(device, done->submission.error_id, device->object.label,
+                         "submission %llu failed: %s", (unsigned long long)done->submission.ticket,
+                         done->submission.message);
         free_run(device, done);
         done = next;
     }
@@ -124,7 +129,8 @@ khal_ticket khal__retire(khal_device* device)
     const khal_ticket completed = device->backend->completed(device);
     khal__run *done = NULL, *last = NULL;
     khal__mutex_lock(&device->track_lock);
-    while (device->in_flight_first != NULL && device->in_flight_first->submission.ticket <= completed) {
+    while (device->in_flight_first != NULL &&
+           device->in_flight_first->submission.ticket <= completed) {
         khal__run* run = device->in_flight_first;
         device->in_flight_first = run->next;
         if (run->next == NULL)
@@ -157,7 +163,8 @@ void khal__retire_all(khal_device* device)
     }
 }
 
-/* ---- submitting -------------------------------------------------------------------------------- */
+/* ---- submitting --------------------------------------------------------------------------------
+ */
 
 static khal__run* acquire_run(khal_device* device)
 {
@@ -179,9 +186,12 @@ static khal__run* acquire_run(khal_device* device)
 /* A submit far ahead of the device waits for the oldest submission, with no lock held. */
 static khal_status hold_back(khal_device* device)
 {
-    while (atomic_load_explicit(&device->in_flight_count, memory_order_relaxed) >= KHAL__MAX_IN_FLIGHT && !khal__in_native_callback()) {
+    while (atomic_load_explicit(&device->in_flight_count, memory_order_relaxed) >=
+               KHAL__MAX_IN_FLIGHT &&
+           !khal__in_native_callback()) {
         khal__mutex_lock(&device->track_lock);
-        const khal_ticket oldest = device->in_flight_first != NULL ? device->in_flight_first->submission.ticket : 0;
+        const khal_ticket oldest =
+            device->in_flight_first != NULL ? device->in_flight_first->submission.ticket : 0;
         khal__mutex_unlock(&device->track_lock);
         const khal_status status = khal__wait(device, oldest, KHAL_FOREVER);
         if (status != KHAL_OK)
@@ -200,7 +210,8 @@ static void unreserve(khal__recording* recording)
             continue;
         request->block = NULL;
         block->state = KHAL__BLOCK_FREE;
-        /* Submits come one at a time, so what was put in last is still the last, unless a cancel took it out. */
+        /* Submits come one at a time, so what was put in last is still the last, unless a cancel
+         * took it out. */
         if (!block->cancelled)
             --request->readback->queue_count;
         block->cancelled = false;
@@ -216,7 +227,8 @@ static khal__block* free_block(const khal_readback* readback)
 }
 
 /* Under track_lock. KHAL_NOT_READY: `*out_readback` needs another block. */
-static khal_status reserve(khal__recording* recording, khal_error_id* out_id, khal__object** out_object, khal_readback** out_readback)
+static khal_status reserve(khal__recording* recording, khal_error_id* out_id,
+                           khal__object** out_object, khal_readback** out_readback)
 {
     for (khal__timing* timing = recording->timings; timing != NULL; timing = timing->next)
         if (timing->timestamps->requested) {
@@ -241,7 +253,8 @@ static khal_status reserve(khal__recording* recording, khal_error_id* out_id, kh
         block->state = KHAL__BLOCK_RESERVED;
         block->size = request->size;
         request->block = block;
-        readback->queue[(readback->queue_first + readback->queue_count++) % readback->slot_count] = block;
+        readback->queue[(readback->queue_first + readback->queue_count++) % readback->slot_count] =
+            block;
         uint64_t offset = 0;
         khal__node* node = request->first;
         for (uint32_t i = 0; i < request->node_count; node = node->next)
@@ -265,7 +278,8 @@ static bool depends(const khal__recording* recording, khal_ticket completed)
         for (int k = 0; k < 2; ++k)
             for (uint32_t s = 0; s < use->total[k].count; ++s) {
                 const khal__span* span = &use->total[k].items[s];
-                if (khal__buffer_conflict(buffer, span->begin, span->end - span->begin, k == KHAL__WRITE) > completed)
+                if (khal__buffer_conflict(buffer, span->begin, span->end - span->begin,
+                                          k == KHAL__WRITE) > completed)
                     return true;
             }
     }
@@ -281,7 +295,8 @@ static void enter(khal_device* device, khal__run* run, khal_ticket completed)
         const khal__use* use = recording->uses[i];
         for (int k = 0; k < 2; ++k)
             for (uint32_t s = 0; s < use->total[k].count; ++s)
-                khal__buffer_mark(use->buffer, use->total[k].items[s].begin, use->total[k].items[s].end, k == KHAL__WRITE, ticket, completed);
+                khal__buffer_mark(use->buffer, use->total[k].items[s].begin,
+                                  use->total[k].items[s].end, k == KHAL__WRITE, ticket, completed);
     }
     for (khal__timing* timing = recording->timings; timing != NULL; timing = timing->next) {
         khal_timestamps* timestamps = timing->timestamps;
@@ -376,7 +391,8 @@ khal_status khal__submit(khal_device* device, khal__recording* recording, khal_t
         }
     }
     if (status == KHAL_OK) {
-        const khal_ticket ticket = atomic_load_explicit(&device->submitted, memory_order_relaxed) + 1;
+        const khal_ticket ticket =
+            atomic_load_explicit(&device->submitted, memory_order_relaxed) + 1;
         submission->ticket = ticket;
         status = device->backend->submit(device, submission);
         const khal_ticket completed = device->backend->completed(device);
@@ -397,12 +413,15 @@ khal_status khal__submit(khal_device* device, khal__recording* recording, khal_t
     if (status == KHAL_OK)
         return KHAL_OK;
     if (id == KHAL_ERROR_TIMESTAMPS_BUSY)
-        status = khal__fail(device, id, 0, object->label, "a pass is timed while a read is in flight or waits to be taken");
+        status = khal__fail(device, id, 0, object->label,
+                            "a pass is timed while a read is in flight or waits to be taken");
     else if (id == KHAL_ERROR_READBACK_BUSY)
-        status = khal__fail(device, id, 0, object->label, "all %u slots are in flight or wait to be taken",
+        status = khal__fail(device, id, 0, object->label,
+                            "all %u slots are in flight or wait to be taken",
                             ((khal_readback*)object)->slot_count);
     else if (id == KHAL_ERROR_OUT_OF_MEMORY)
-        status = khal__fail_memory(device, object->label, "another read while a cancelled one still runs",
+        status = khal__fail_memory(device, object->label,
+                                   "another read while a cancelled one still runs",
                                    ((khal_readback*)object)->capacity_size);
     else if (khal__is_lost(device))
         status = khal__fail_lost(device);
@@ -421,7 +440,8 @@ khal_status khal_submit(khal_encoder* encoder, khal_ticket* out_ticket)
         return status;
     }
     if (encoder->pass.open)
-        return khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label, "submit while a pass is open; end the pass first");
+        return khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label,
+                          "submit while a pass is open; end the pass first");
     khal_status status = khal__encoder_ready(encoder, "submit");
     if (status != KHAL_OK) {
         khal__encoder_empty(encoder);
@@ -434,7 +454,8 @@ khal_status khal_submit(khal_encoder* encoder, khal_ticket* out_ticket)
     return khal__submit(device, recording, out_ticket);
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------- */
+/* ---- waiting -----------------------------------------------------------------------------------
+ */
 
 khal_status khal__wait(khal_device* device, khal_ticket ticket, uint64_t timeout)
 {
@@ -458,14 +479,16 @@ bool khal__failed_find(khal_device* device, khal_ticket ticket, khal__failed* ou
     return found;
 }
 
-/* The failure was reported when it was found; here it goes into the record of the thread that asks. */
+/* The failure was reported when it was found; here it goes into the record of the thread that asks.
+ */
 static khal_status tell_failed(khal_device* device, const khal__failed* failed)
 {
     khal_error error;
     memset(&error, 0, sizeof error);
     error.status = failed->status;
     error.id = failed->id;
-    snprintf(error.message, sizeof error.message, "submission %llu failed: %s", (unsigned long long)failed->ticket, failed->message);
+    snprintf(error.message, sizeof error.message, "submission %llu failed: %s",
+             (unsigned long long)failed->ticket, failed->message);
     memcpy(error.object, device->object.label, sizeof error.object);
     return khal__error_again(&error);
 }
@@ -478,8 +501,9 @@ static khal_status check_ticket(khal_device* device, khal_ticket ticket)
         return khal__fail_lost(device);
     const khal_ticket last = atomic_load_explicit(&device->submitted, memory_order_acquire);
     if (ticket > last)
-        return khal__fail(device, KHAL_ERROR_TICKET, 0, device->object.label, "ticket %llu; the last one given out is %llu",
-                          (unsigned long long)ticket, (unsigned long long)last);
+        return khal__fail(device, KHAL_ERROR_TICKET, 0, device->object.label,
+                          "ticket %llu; the last one given out is %llu", (unsigned long long)ticket,
+                          (unsigned long long)last);
     return KHAL_OK;
 }
 
@@ -501,7 +525,8 @@ static khal_status wait_until(khal_device* device, khal_ticket ticket, uint64_t 
     if (khal__is_lost(device))
         return khal__fail_lost(device);
     if (status == KHAL_TIMEOUT)
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, device->object.label, "ticket %llu is not done", (unsigned long long)ticket);
+        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, device->object.label,
+                          "ticket %llu is not done", (unsigned long long)ticket);
     return status;
 }
 
@@ -511,7 +536,9 @@ khal_status khal_ticket_wait(khal_device* device, khal_ticket ticket, uint64_t t
     if (status == KHAL_OK)
         status = wait_until(device, ticket, timeout);
     khal__failed failed;
-    return status == KHAL_OK && khal__failed_find(device, ticket, &failed) ? tell_failed(device, &failed) : status;
+    return status == KHAL_OK && khal__failed_find(device, ticket, &failed)
+               ? tell_failed(device, &failed)
+               : status;
 }
 
 khal_status khal_device_wait(khal_device* device, uint64_t timeout)

@@ -1,6 +1,7 @@
 #include "core.h"
 
-khal_status khal_timestamps_create_at(const char* file, int line, khal_device* device, const khal_timestamps_desc* desc,
+khal_status khal_timestamps_create_at(const char* file, int line, khal_device* device,
+                                      const khal_timestamps_desc* desc,
                                       khal_timestamps** out_timestamps)
 {
     if (device == NULL || out_timestamps == NULL)
@@ -9,7 +10,8 @@ khal_status khal_timestamps_create_at(const char* file, int line, khal_device* d
     if (khal__is_lost(device))
         return khal__fail_lost(device);
     if (desc == NULL || desc->capacity == 0)
-        return khal__fail(device, KHAL_ERROR_TIMESTAMPS_CAPACITY, 0, label, "capacity is 0; at least 1");
+        return khal__fail(device, KHAL_ERROR_TIMESTAMPS_CAPACITY, 0, label,
+                          "capacity is 0; at least 1");
     const size_t size = sizeof(khal_timestamps) + (size_t)desc->capacity * sizeof(khal__time_entry);
     khal_timestamps* timestamps = khal__alloc(device, size, 16);
     if (timestamps == NULL)
@@ -30,9 +32,18 @@ void khal__timestamps_destroy(khal_timestamps* timestamps)
                sizeof *timestamps + (size_t)timestamps->capacity * sizeof(khal__time_entry));
 }
 
-void khal_timestamps_retain(khal_timestamps* timestamps) { khal__object_retain((khal__object*)timestamps); }
-void khal_timestamps_release(khal_timestamps* timestamps) { khal__object_release((khal__object*)timestamps); }
-bool khal_timestamps_is_enabled(const khal_timestamps* timestamps) { return timestamps != NULL && timestamps->enabled; }
+void khal_timestamps_retain(khal_timestamps* timestamps)
+{
+    khal__object_retain((khal__object*)timestamps);
+}
+void khal_timestamps_release(khal_timestamps* timestamps)
+{
+    khal__object_release((khal__object*)timestamps);
+}
+bool khal_timestamps_is_enabled(const khal_timestamps* timestamps)
+{
+    return timestamps != NULL && timestamps->enabled;
+}
 
 bool khal_timestamps_is_idle(khal_timestamps* timestamps)
 {
@@ -56,8 +67,8 @@ static void reset(khal_timestamps* timestamps)
 
 static khal_status fail_busy(khal_timestamps* timestamps)
 {
-    return khal__fail(timestamps->object.device, KHAL_ERROR_TIMESTAMPS_BUSY, 0, timestamps->object.label,
-                      "a read is in flight or waits to be taken");
+    return khal__fail(timestamps->object.device, KHAL_ERROR_TIMESTAMPS_BUSY, 0,
+                      timestamps->object.label, "a read is in flight or waits to be taken");
 }
 
 khal_status khal_timestamps_reset(khal_timestamps* timestamps)
@@ -84,12 +95,17 @@ khal_status khal_timestamps_resolve(khal_timestamps* timestamps, khal_encoder* e
         return status;
     khal_device* device = encoder->object.device;
     if (timestamps == NULL)
-        return khal__encoder_stick(encoder, khal__fail_null(device, encoder->object.label, "timestamps"));
+        return khal__encoder_stick(encoder,
+                                   khal__fail_null(device, encoder->object.label, "timestamps"));
     if (timestamps->object.device != device)
-        return khal__encoder_stick(encoder, khal__fail(device, KHAL_ERROR_WRONG_DEVICE, 0, timestamps->object.label,
+        return khal__encoder_stick(encoder, khal__fail(device, KHAL_ERROR_WRONG_DEVICE, 0,
+                                                       timestamps->object.label,
                                                        "the timestamps belong to another device"));
-    /* Values come with the run that takes them; nothing is left to do for the backends of this build. */
-    return khal_timestamps_is_idle(timestamps) ? KHAL_OK : khal__encoder_stick(encoder, fail_busy(timestamps));
+    /* Values come with the run that takes them; nothing is left to do for the backends of this
+     * build. */
+    return khal_timestamps_is_idle(timestamps)
+               ? KHAL_OK
+               : khal__encoder_stick(encoder, fail_busy(timestamps));
 }
 
 khal_status khal_timestamps_request_read(khal_timestamps* timestamps)
@@ -106,7 +122,8 @@ khal_status khal_timestamps_request_read(khal_timestamps* timestamps)
     return is_busy ? fail_busy(timestamps) : KHAL_OK;
 }
 
-khal_status khal_timestamps_try_take(khal_timestamps* timestamps, uint32_t capacity, khal_timestamp* out_entries, uint32_t* out_count,
+khal_status khal_timestamps_try_take(khal_timestamps* timestamps, uint32_t capacity,
+                                     khal_timestamp* out_entries, uint32_t* out_count,
                                      uint32_t* out_missed)
 {
     if (timestamps == NULL || out_count == NULL)
@@ -158,14 +175,16 @@ khal_status khal_timestamps_try_take(khal_timestamps* timestamps, uint32_t capac
         return khal__fail(device, failed_id, 0, label, "a timed pass failed: %s", message);
     if (status == KHAL_INVALID_ARGUMENT) {
         *out_count = count;
-        return khal__fail(device, KHAL_ERROR_TIMESTAMPS_CAPACITY, 0, label, "room for %u entries; there are %u", capacity, count);
+        return khal__fail(device, KHAL_ERROR_TIMESTAMPS_CAPACITY, 0, label,
+                          "room for %u entries; there are %u", capacity, count);
     }
     if (status == KHAL_OK)
         *out_count = count;
     return status;
 }
 
-khal_status khal_timestamps_read(khal_timestamps* timestamps, uint32_t capacity, khal_timestamp* out_entries, uint32_t* out_count,
+khal_status khal_timestamps_read(khal_timestamps* timestamps, uint32_t capacity,
+                                 khal_timestamp* out_entries, uint32_t* out_count,
                                  uint32_t* out_missed, uint64_t timeout)
 {
     if (timestamps == NULL || out_count == NULL)
@@ -186,8 +205,9 @@ khal_status khal_timestamps_read(khal_timestamps* timestamps, uint32_t capacity,
     else if (khal__is_lost(device))
         status = khal__fail_lost(device);
     else if (status == KHAL_TIMEOUT)
-        status = khal__fail(device, KHAL_ERROR_TIMEOUT, 0, timestamps->object.label, "the timed passes (ticket %llu) are not done",
-                            (unsigned long long)last);
+        status =
+            khal__fail(device, KHAL_ERROR_TIMEOUT, 0, timestamps->object.label,
+                       "the timed passes (ticket %llu) are not done", (unsigned long long)last);
     if (status != KHAL_OK) {
         khal__mutex_lock(&device->track_lock);
         timestamps->requested = false;

@@ -9,12 +9,14 @@ static khal_status copy_ranges(const khal__range* from, const khal__range* to, u
     khal__mutex_lock(&source->track_lock);
     const khal_ticket after = khal__buffer_conflict(from->buffer, from->offset, from->size, false);
     khal__mutex_unlock(&source->track_lock);
-    /* All of the waiting is done before the first byte, so that a timeout leaves the target as it was. */
+    /* All of the waiting is done before the first byte, so that a timeout leaves the target as it
+     * was. */
     khal_status status = khal__wait(source, after, khal__remaining(deadline));
     if (khal__is_lost(source))
         return khal__fail_lost(source);
     if (status == KHAL_TIMEOUT)
-        return khal__fail(source, KHAL_ERROR_TIMEOUT, 0, from->buffer->object.label, "work that writes the source (ticket %llu) is not done",
+        return khal__fail(source, KHAL_ERROR_TIMEOUT, 0, from->buffer->object.label,
+                          "work that writes the source (ticket %llu) is not done",
                           (unsigned long long)after);
     if (status != KHAL_OK)
         return status;
@@ -50,11 +52,14 @@ khal_status khal_copy_between(khal_slice source, khal_slice target, uint64_t tim
     if (khal__is_lost(device) || khal__is_lost(to.buffer->object.device))
         return khal__fail_lost(khal__is_lost(device) ? device : to.buffer->object.device);
     if (from.size != to.size)
-        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, from.buffer->object.label, "the source has %llu bytes, the target %llu",
+        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, from.buffer->object.label,
+                          "the source has %llu bytes, the target %llu",
                           (unsigned long long)from.size, (unsigned long long)to.size);
-    if (from.buffer == to.buffer && from.offset < to.offset + to.size && to.offset < from.offset + from.size)
+    if (from.buffer == to.buffer && from.offset < to.offset + to.size &&
+        to.offset < from.offset + from.size)
         return khal__fail(device, KHAL_ERROR_COPY_OVERLAP, 0, from.buffer->object.label,
-                          "%llu bytes at %llu and at %llu of one buffer overlap", (unsigned long long)from.size,
-                          (unsigned long long)from.offset, (unsigned long long)to.offset);
+                          "%llu bytes at %llu and at %llu of one buffer overlap",
+                          (unsigned long long)from.size, (unsigned long long)from.offset,
+                          (unsigned long long)to.offset);
     return from.size > 0 ? copy_ranges(&from, &to, deadline) : KHAL_OK;
 }

@@ -1,4 +1,5 @@
-/* Buffers and slices: sizes of nothing and sizes of everything, the host's reads and writes, maps. */
+/* Buffers and slices: sizes of nothing and sizes of everything, the host's reads and writes, maps.
+ */
 #include "front.h"
 
 #include <khal/interop/cpu.h>
@@ -26,11 +27,16 @@ static void defaults(void** state)
     OK(khal_buffer_create(device, NULL, &buffer));
     assert_int_equal(khal_buffer_get_size(buffer), 0);
     assert_int_equal(khal_buffer_get_element_size(buffer), 1);
-    assert_int_equal(khal_buffer_get_usage(buffer), KHAL_USAGE_STORAGE | KHAL_USAGE_COPY_SRC | KHAL_USAGE_COPY_DST);
+    assert_int_equal(khal_buffer_get_usage(buffer),
+                     KHAL_USAGE_STORAGE | KHAL_USAGE_COPY_SRC | KHAL_USAGE_COPY_DST);
     assert_string_equal(khal_buffer_get_label(buffer), "");
     assert_ptr_equal(khal_buffer_get_device(buffer), device);
     khal_buffer_release(buffer);
-    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 24, .element_size = 12, .usage = KHAL_USAGE_UNIFORM, .label = "twelve"}, &buffer));
+    OK(khal_buffer_create(
+        device,
+        &(khal_buffer_desc){
+            .size = 24, .element_size = 12, .usage = KHAL_USAGE_UNIFORM, .label = "twelve"},
+        &buffer));
     assert_int_equal(khal_buffer_get_element_size(buffer), 12);
     assert_int_equal(khal_buffer_get_usage(buffer), KHAL_USAGE_UNIFORM);
     assert_string_equal(khal_buffer_get_label(buffer), "twelve");
@@ -120,7 +126,8 @@ static void slices(void** state)
     assert_int_equal(khal_slice_get_size((khal_slice){buffer, 96, UINT64_MAX, 4}), 0);
     assert_int_equal(khal_slice_get_count((khal_slice){buffer, 0, UINT64_MAX, 0}), 24);
     assert_int_equal(khal_slice_get_count(khal_slice_float4_all(buffer).slice), 6);
-    assert_int_equal(khal_slice_get_size(khal_slice_double16_range(buffer, 0, 1).slice), 0); /* 128 bytes are more */
+    assert_int_equal(khal_slice_get_size(khal_slice_double16_range(buffer, 0, 1).slice),
+                     0); /* 128 bytes are more */
     khal_buffer_release(buffer);
 }
 
@@ -131,19 +138,23 @@ static void sizes_of_everything(void** state)
     char byte = 1;
     khal_slice s;
     OK(khal_buffer_create(device, &(khal_buffer_desc){.size = INT64_MAX, .usage = 0xff}, &huge));
-    FAILS(BUFFER_SIZE, khal_buffer_create(device, &(khal_buffer_desc){.size = (uint64_t)INT64_MAX + 1}, &none));
+    FAILS(BUFFER_SIZE,
+          khal_buffer_create(device, &(khal_buffer_desc){.size = (uint64_t)INT64_MAX + 1}, &none));
     OK(khal_buffer_write(huge, INT64_MAX - 1, &byte, 1));
     FAILS(BUFFER_RANGE, khal_buffer_write(huge, INT64_MAX, &byte, 1));
     FAILS(BUFFER_RANGE, khal_buffer_write(huge, UINT64_MAX, &byte, 1));
     FAILS(BUFFER_RANGE, khal_buffer_write(huge, 1, &byte, UINT64_MAX));
     OK(khal_slice_range(huge, INT64_MAX - 1, 1, &s));
     khal_encoder* encoder = make_encoder(device);
-    OK(khal_encoder_copy(encoder, bytes(huge, 0, INT64_MAX / 2), bytes(huge, INT64_MAX / 2, INT64_MAX / 2)));
+    OK(khal_encoder_copy(encoder, bytes(huge, 0, INT64_MAX / 2),
+                         bytes(huge, INT64_MAX / 2, INT64_MAX / 2)));
     OK(khal_encoder_fill(encoder, bytes(huge, 0, INT64_MAX), &byte, 1));
     OK(khal_submit(encoder, NULL));
-    FAILS(SLICE_RANGE, khal_encoder_copy(encoder, bytes(huge, UINT64_MAX, UINT64_MAX - 1), bytes(huge, 0, 1)));
+    FAILS(SLICE_RANGE,
+          khal_encoder_copy(encoder, bytes(huge, UINT64_MAX, UINT64_MAX - 1), bytes(huge, 0, 1)));
     khal_encoder_reset(encoder);
-    FAILS(SLICE_RANGE, khal_encoder_copy(encoder, bytes(huge, 1, UINT64_MAX - 1), bytes(huge, 0, 1)));
+    FAILS(SLICE_RANGE,
+          khal_encoder_copy(encoder, bytes(huge, 1, UINT64_MAX - 1), bytes(huge, 0, 1)));
     khal_encoder_release(encoder);
     khal_buffer_release(huge);
 }
@@ -156,7 +167,9 @@ static void failures_leave_outputs_alone(void** state)
     void* memory = (void*)(uintptr_t)1;
     char out[16] = "untouched";
     khal_slice slice = {buffer, 1, 2, 3};
-    FAILS(BUFFER_ELEMENT_SIZE, khal_buffer_create(device, &(khal_buffer_desc){.size = 1, .element_size = 2}, &untouched));
+    FAILS(
+        BUFFER_ELEMENT_SIZE,
+        khal_buffer_create(device, &(khal_buffer_desc){.size = 1, .element_size = 2}, &untouched));
     assert_ptr_equal(untouched, (void*)(uintptr_t)1);
     FAILS(BUFFER_RANGE, khal_buffer_map(buffer, 0, 17, KHAL_MAP_READ, 0, &memory));
     assert_ptr_equal(memory, (void*)(uintptr_t)1);
@@ -253,7 +266,8 @@ static void memory_of_cpu_buffers(void** state)
     khal_buffer *wrapped, *own, *noop = make_buffer(device, 16), *empty;
     void* memory;
     OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU}, &cpu));
-    OK(khal_buffer_create(cpu, &(khal_buffer_desc){.size = sizeof mine, .host_memory = mine}, &wrapped));
+    OK(khal_buffer_create(cpu, &(khal_buffer_desc){.size = sizeof mine, .host_memory = mine},
+                          &wrapped));
     OK(khal_buffer_create(cpu, &(khal_buffer_desc){.size = 4, .data = "abc"}, &own));
     OK(khal_buffer_create(cpu, NULL, &empty));
     OK(khal_cpu_buffer_get_memory(wrapped, &memory));
@@ -280,8 +294,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(defaults), TEST(nothing), TEST(slices), TEST(sizes_of_everything), TEST(failures_leave_outputs_alone),
-        TEST(maps), TEST(a_reads_cost_is_its_bytes), TEST(copies_between_devices), TEST(memory_of_cpu_buffers),
+        TEST(defaults),
+        TEST(nothing),
+        TEST(slices),
+        TEST(sizes_of_everything),
+        TEST(failures_leave_outputs_alone),
+        TEST(maps),
+        TEST(a_reads_cost_is_its_bytes),
+        TEST(copies_between_devices),
+        TEST(memory_of_cpu_buffers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

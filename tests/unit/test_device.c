@@ -33,11 +33,13 @@ static void every_backend_is_listed(void** state)
     memset(infos, 0xee, sizeof infos);
     khal_error_clear();
     const uint32_t count = enumerate(infos, 16);
-    assert_int_equal(khal_error_get()->id, KHAL_ERROR_NONE); /* that a driver is missing is no error */
+    assert_int_equal(khal_error_get()->id,
+                     KHAL_ERROR_NONE); /* that a driver is missing is no error */
     assert_int_equal(enumerate(NULL, 0), count);
     assert_int_equal(count, 7);
-    static const khal_backend order[7] = {KHAL_BACKEND_CUDA,   KHAL_BACKEND_METAL, KHAL_BACKEND_VULKAN, KHAL_BACKEND_WEBGPU,
-                                          KHAL_BACKEND_CPU, KHAL_BACKEND_NOOP,  KHAL_BACKEND_NOOP};
+    static const khal_backend order[7] = {
+        KHAL_BACKEND_CUDA, KHAL_BACKEND_METAL, KHAL_BACKEND_VULKAN, KHAL_BACKEND_WEBGPU,
+        KHAL_BACKEND_CPU,  KHAL_BACKEND_NOOP,  KHAL_BACKEND_NOOP};
     for (uint32_t i = 0; i < count; ++i) {
         assert_int_equal(infos[i].backend, order[i]);
         assert_int_equal(infos[i].available, i >= 4);
@@ -73,19 +75,29 @@ static void by_backend_index_and_name(void** state)
     assert_int_equal(opens(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP}), KHAL_BACKEND_NOOP);
     assert_int_equal(opens(&(khal_device_desc){.backend = KHAL_BACKEND_CPU}), KHAL_BACKEND_CPU);
     assert_int_equal(opens(&(khal_device_desc){.index = 1 + 4}), KHAL_BACKEND_CPU);
-    assert_int_equal(opens(&(khal_device_desc){.index = 1 + 6, .backend = KHAL_BACKEND_NOOP, .name = "little"}), KHAL_BACKEND_NOOP);
+    assert_int_equal(
+        opens(&(khal_device_desc){.index = 1 + 6, .backend = KHAL_BACKEND_NOOP, .name = "little"}),
+        KHAL_BACKEND_NOOP);
     assert_int_equal(opens(&(khal_device_desc){.name = "NoOp"}), KHAL_BACKEND_NOOP);
     OK(khal_device_open(&(khal_device_desc){.name = "Op, lit", .label = "mine"}, &device));
     assert_string_equal(khal_device_get_info(device)->name, "noop, little");
     khal_device_release(device);
     FAILS(BACKEND_NOT_BUILT, khal_device_open(&(khal_device_desc){.index = 1}, &device));
-    FAILS(BACKEND_NOT_BUILT, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_VULKAN}, &device));
-    FAILS(BACKEND_NOT_BUILT, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .name = "H100"}, &device));
-    FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU, .name = "noop"}, &device));
-    FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU, .index = 1 + 5}, &device));
+    FAILS(BACKEND_NOT_BUILT,
+          khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_VULKAN}, &device));
+    FAILS(BACKEND_NOT_BUILT,
+          khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .name = "H100"},
+                           &device));
+    FAILS(DEVICE_NOT_FOUND,
+          khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU, .name = "noop"},
+                           &device));
+    FAILS(DEVICE_NOT_FOUND,
+          khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU, .index = 1 + 5},
+                           &device));
     FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.index = 8}, &device));
     FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.index = UINT32_MAX}, &device));
-    FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.name = "a device that nobody has"}, &device));
+    FAILS(DEVICE_NOT_FOUND,
+          khal_device_open(&(khal_device_desc){.name = "a device that nobody has"}, &device));
 }
 
 static void environment_serves_the_automatic_choice_alone(void** state)
@@ -112,7 +124,8 @@ static void environment_serves_the_automatic_choice_alone(void** state)
     setenv("KHAL_DEVICE", "", 1);
     setenv("KHAL_BACKEND", "cuda", 1);
     assert_int_equal(khal_device_open(NULL, &device), KHAL_NOT_FOUND);
-    assert_non_null(strstr(khal_error_get()->message, "not part of this build")); /* with the reason */
+    assert_non_null(
+        strstr(khal_error_get()->message, "not part of this build")); /* with the reason */
     setenv("KHAL_BACKEND", "CUDA", 1);
     assert_int_equal(khal_device_open(NULL, &device), KHAL_NOT_FOUND);
     assert_non_null(strstr(khal_error_get()->message, "cuda, metal")); /* with those there are */
@@ -140,17 +153,20 @@ static void in_two_steps(void** state)
     khal_device_opening* opening;
     khal_device* device;
     char name[8] = "noop";
-    OK(khal_device_open_begin(&(khal_device_desc){.name = name, .allocator = COUNTED(c)}, &opening));
+    OK(khal_device_open_begin(&(khal_device_desc){.name = name, .allocator = COUNTED(c)},
+                              &opening));
     memset(name, 'x', 4);
     khal_status status;
     while ((status = khal_device_open_poll(opening, &device)) == KHAL_NOT_READY)
         ;
     OK(status);
     khal_device_release(device);
-    OK(khal_device_open_begin(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .allocator = COUNTED(c)}, &opening));
+    OK(khal_device_open_begin(
+        &(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .allocator = COUNTED(c)}, &opening));
     khal_device_open_cancel(opening);
     assert_int_equal(atomic_load(&c.alive), 0);
-    FAILS(BACKEND_NOT_BUILT, khal_device_open_begin(&(khal_device_desc){.backend = KHAL_BACKEND_WEBGPU}, &opening));
+    FAILS(BACKEND_NOT_BUILT,
+          khal_device_open_begin(&(khal_device_desc){.backend = KHAL_BACKEND_WEBGPU}, &opening));
 }
 
 static unsigned calls;
@@ -168,7 +184,11 @@ static void a_failed_opening_is_reported_once(void** state)
     khal_device* device;
     noop_fail_open(1);
     calls = 0;
-    FAILS(DRIVER, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "little", .diagnostic = call_back, .diagnostic_user = &calls}, &device));
+    FAILS(DRIVER, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP,
+                                                       .name = "little",
+                                                       .diagnostic = call_back,
+                                                       .diagnostic_user = &calls},
+                                   &device));
     assert_int_equal(calls, 1);
 }
 

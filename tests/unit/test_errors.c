@@ -1,12 +1,15 @@
-/* Every diagnostic there is, triggered by what it is for. The last test looks that none is left out. */
+/* Every diagnostic there is, triggered by what it is for. The last test looks that none is left
+ * out. */
 #include "front.h"
 
-/* What the devices of this program can't be made to say, with the reason. An entry that is seen after all fails. */
+/* What the devices of this program can't be made to say, with the reason. An entry that is seen
+ * after all fails. */
 static const struct {
     khal_error_id id;
     const char* reason;
 } elsewhere[] = {
-    {KHAL_ERROR_BINDING_ALIAS, "only for backends whose API forbids a written and another binding of one buffer: WebGPU"},
+    {KHAL_ERROR_BINDING_ALIAS,
+     "only for backends whose API forbids a written and another binding of one buffer: WebGPU"},
 };
 
 static khal_device *device, *other;
@@ -21,7 +24,8 @@ static int set_up(void** state)
     other = open_noop();
     buffer = make_buffer(device, 1024);
     foreign = make_buffer(other, 1024);
-    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64, .usage = KHAL_USAGE_COPY_SRC}, &plain));
+    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64, .usage = KHAL_USAGE_COPY_SRC},
+                          &plain));
     encoder = make_encoder(device);
     for (int i = 0; i < KERNEL_COUNT; ++i)
         functions[i] = make_function(device, front_kernels[i].name);
@@ -42,7 +46,8 @@ static int tear_down(void** state)
     return 0;
 }
 
-/* ---- any call ---------------------------------------------------------------------------------- */
+/* ---- any call ----------------------------------------------------------------------------------
+ */
 
 static void argument_null(void** state)
 {
@@ -88,16 +93,19 @@ static void argument_null(void** state)
     FAILS(ARGUMENT_NULL, khal_slice_sub(khal_slice_all(buffer), 0, 1, NULL));
     FAILS(ARGUMENT_NULL, khal_slice_reinterpret(khal_slice_all(buffer), 4, NULL));
     (void)slice;
-    FAILS(ARGUMENT_NULL, khal_module_load(NULL, &(khal_module_desc){.library = &front_library}, &m));
+    FAILS(ARGUMENT_NULL,
+          khal_module_load(NULL, &(khal_module_desc){.library = &front_library}, &m));
     FAILS(ARGUMENT_NULL, khal_module_load(device, NULL, &m));
-    FAILS(ARGUMENT_NULL, khal_module_load(device, &(khal_module_desc){.library = &front_library}, NULL));
+    FAILS(ARGUMENT_NULL,
+          khal_module_load(device, &(khal_module_desc){.library = &front_library}, NULL));
     FAILS(ARGUMENT_NULL, khal_module_load_begin(device, NULL, &m));
     FAILS(ARGUMENT_NULL, khal_module_load_poll(NULL));
     FAILS(ARGUMENT_NULL, khal_function_create(NULL, NULL, &f));
     FAILS(ARGUMENT_NULL, khal_function_create_begin(NULL, NULL, &f));
     FAILS(ARGUMENT_NULL, khal_function_create_poll(NULL));
     m = load_front(device);
-    FAILS(ARGUMENT_NULL, khal_function_create(m, &(khal_function_desc){.entry_point = "add"}, NULL));
+    FAILS(ARGUMENT_NULL,
+          khal_function_create(m, &(khal_function_desc){.entry_point = "add"}, NULL));
     khal_module_release(m);
     FAILS(ARGUMENT_NULL, khal_encoder_create(NULL, NULL, &e));
     FAILS(ARGUMENT_NULL, khal_encoder_create(device, NULL, NULL));
@@ -115,17 +123,27 @@ static void argument_null(void** state)
     FAILS(ARGUMENT_NULL, khal_pass_dispatch(p, &(khal_dispatch_desc){.function = NULL}, NULL));
     khal_encoder_reset(encoder);
     OK(khal_pass_begin(encoder, NULL, &p));
-    FAILS(ARGUMENT_NULL, khal_pass_dispatch(p, &(khal_dispatch_desc){.function = functions[K_READ], .binding_count = 1}, NULL));
+    FAILS(ARGUMENT_NULL,
+          khal_pass_dispatch(
+              p, &(khal_dispatch_desc){.function = functions[K_READ], .binding_count = 1}, NULL));
     khal_encoder_reset(encoder);
     OK(khal_pass_begin(encoder, NULL, &p));
-    FAILS(ARGUMENT_NULL, khal_pass_dispatch(p, &(khal_dispatch_desc){.function = functions[K_ADD], .binding_count = 2,
-                                                                     .bindings = (khal_slice[]){khal_slice_all(buffer), khal_slice_all(buffer)},
-                                                                     .push_constant_size = 4},
+    FAILS(ARGUMENT_NULL, khal_pass_dispatch(p,
+                                            &(khal_dispatch_desc){
+                                                .function = functions[K_ADD],
+                                                .binding_count = 2,
+                                                .bindings = (khal_slice[]){khal_slice_all(buffer),
+                                                                           khal_slice_all(buffer)},
+                                                .push_constant_size = 4},
                                             NULL));
     khal_encoder_reset(encoder);
     OK(khal_pass_begin(encoder, NULL, &p));
-    FAILS(ARGUMENT_NULL, khal_pass_dispatch(p, &(khal_dispatch_desc){.function = functions[K_LOCAL], .binding_count = 1,
-                                                                     .bindings = (khal_slice[]){khal_slice_all(buffer)}, .local_count = 2},
+    FAILS(ARGUMENT_NULL, khal_pass_dispatch(p,
+                                            &(khal_dispatch_desc){
+                                                .function = functions[K_LOCAL],
+                                                .binding_count = 1,
+                                                .bindings = (khal_slice[]){khal_slice_all(buffer)},
+                                                .local_count = 2},
                                             NULL));
     khal_encoder_reset(encoder);
     FAILS(ARGUMENT_NULL, khal_encoder_copy(NULL, khal_slice_all(buffer), khal_slice_all(buffer)));
@@ -148,7 +166,8 @@ static void argument_null(void** state)
     FAILS(ARGUMENT_NULL, khal_grid_resolve(functions[K_ADD], khal_threads(1, 1, 1), NULL, groups));
     FAILS(ARGUMENT_NULL, khal_grid_resolve(functions[K_ADD], khal_threads(1, 1, 1), size, NULL));
     FAILS(ARGUMENT_NULL, khal_timestamps_create(NULL, NULL, &t));
-    FAILS(ARGUMENT_NULL, khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 1}, NULL));
+    FAILS(ARGUMENT_NULL,
+          khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 1}, NULL));
     FAILS(ARGUMENT_NULL, khal_timestamps_reset(NULL));
     FAILS(ARGUMENT_NULL, khal_timestamps_resolve(NULL, NULL));
     FAILS(ARGUMENT_NULL, khal_timestamps_resolve(NULL, encoder));
@@ -174,9 +193,15 @@ static void argument_value(void** state)
     khal_pass* pass;
     FAILS(ARGUMENT_VALUE, khal_buffer_map(buffer, 0, 1, 0, 0, &memory));
     FAILS(ARGUMENT_VALUE, khal_buffer_map(buffer, 0, 1, 4, 0, &memory));
-    FAILS(ARGUMENT_VALUE, khal_grid_resolve(functions[K_ADD], khal_indirect(buffer, 0), size, groups));
+    FAILS(ARGUMENT_VALUE,
+          khal_grid_resolve(functions[K_ADD], khal_indirect(buffer, 0), size, groups));
     OK(khal_pass_begin(encoder, NULL, &pass));
-    FAILS(ARGUMENT_VALUE, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = functions[K_NONE], .grid = {.kind = (khal_grid_kind)7, .x = 1, .y = 1, .z = 1}}, NULL));
+    FAILS(ARGUMENT_VALUE,
+          khal_pass_dispatch(
+              pass,
+              &(khal_dispatch_desc){.function = functions[K_NONE],
+                                    .grid = {.kind = (khal_grid_kind)7, .x = 1, .y = 1, .z = 1}},
+              NULL));
 }
 
 static void out_of_memory_and_driver(void** state)
@@ -239,12 +264,16 @@ static void device_lost(void** state)
     FAILS(DEVICE_LOST, khal_buffer_map(buffer, 0, 1, KHAL_MAP_READ, 0, &memory));
     FAILS(DEVICE_LOST, khal_buffer_flush(buffer, 0, 1));
     FAILS(DEVICE_LOST, khal_buffer_invalidate(buffer, 0, 1, 0));
-    FAILS(DEVICE_LOST, khal_module_load(device, &(khal_module_desc){.library = &front_library}, &m));
+    FAILS(DEVICE_LOST,
+          khal_module_load(device, &(khal_module_desc){.library = &front_library}, &m));
     FAILS(DEVICE_LOST, khal_module_load_poll(m));
     FAILS(DEVICE_LOST, khal_function_create(m, NULL, &f));
     FAILS(DEVICE_LOST, khal_function_create_poll(functions[0]));
     FAILS(DEVICE_LOST, khal_encoder_create(device, NULL, &e));
-    FAILS(DEVICE_LOST, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_threads(1, 1, 1)}, NULL));
+    FAILS(DEVICE_LOST, khal_pass_dispatch(pass,
+                                          &(khal_dispatch_desc){.function = functions[K_NONE],
+                                                                .grid = khal_threads(1, 1, 1)},
+                                          NULL));
     FAILS(DEVICE_LOST, khal_submit(encoder, NULL));
     FAILS(DEVICE_LOST, khal_submit(encoder, NULL));
     FAILS(DEVICE_LOST, khal_encoder_copy(encoder, bytes(buffer, 0, 1), bytes(buffer, 1, 1)));
@@ -284,7 +313,8 @@ static void wrong_device(void** state)
     khal_encoder_reset(encoder);
     FAILS(WRONG_DEVICE, khal_encoder_fill(encoder, bytes(foreign, 0, 1), &pattern, 1));
     khal_encoder_reset(encoder);
-    FAILS(WRONG_DEVICE, khal_pass_begin(encoder, &(khal_pass_desc){.timestamps = timestamps}, &pass));
+    FAILS(WRONG_DEVICE,
+          khal_pass_begin(encoder, &(khal_pass_desc){.timestamps = timestamps}, &pass));
     khal_encoder_reset(encoder);
     FAILS(WRONG_DEVICE, khal_timestamps_resolve(timestamps, encoder));
     khal_encoder_reset(encoder);
@@ -292,13 +322,19 @@ static void wrong_device(void** state)
     khal_encoder_reset(encoder);
     FAILS(WRONG_DEVICE, khal_readback_request(readback, (khal_slice[]){bytes(buffer, 0, 1)}, 1));
     OK(khal_pass_begin(encoder, NULL, &pass));
-    FAILS(WRONG_DEVICE, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = function, .grid = khal_threads(1, 1, 1)}, NULL));
+    FAILS(WRONG_DEVICE,
+          khal_pass_dispatch(
+              pass, &(khal_dispatch_desc){.function = function, .grid = khal_threads(1, 1, 1)},
+              NULL));
     khal_encoder_reset(encoder);
     OK(khal_pass_begin(encoder, NULL, &pass));
     FAILS(WRONG_DEVICE, dispatch(pass, functions[K_READ], 1, (khal_slice[]){bytes(foreign, 0, 4)}));
     khal_encoder_reset(encoder);
     OK(khal_pass_begin(encoder, NULL, &pass));
-    FAILS(WRONG_DEVICE, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(foreign, 0)}, NULL));
+    FAILS(WRONG_DEVICE, khal_pass_dispatch(pass,
+                                           &(khal_dispatch_desc){.function = functions[K_NONE],
+                                                                 .grid = khal_indirect(foreign, 0)},
+                                           NULL));
     khal_encoder_reset(encoder);
     khal_function_release(function);
     khal_timestamps_release(timestamps);
@@ -312,10 +348,13 @@ static void unsupported(void** state)
     khal_buffer* b;
     khal_encoder* e;
     _Alignas(16) static char memory[64];
-    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "little"}, &little));
-    FAILS(UNSUPPORTED, khal_buffer_create(little, &(khal_buffer_desc){.size = 64, .host_memory = memory}, &b));
+    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "little"},
+                        &little));
+    FAILS(UNSUPPORTED,
+          khal_buffer_create(little, &(khal_buffer_desc){.size = 64, .host_memory = memory}, &b));
     e = make_encoder(little);
-    FAILS(UNSUPPORTED, khal_encoder_native(e, &(khal_native_desc){.call = (khal_native_fn)(uintptr_t)1}));
+    FAILS(UNSUPPORTED,
+          khal_encoder_native(e, &(khal_native_desc){.call = (khal_native_fn)(uintptr_t)1}));
     khal_encoder_release(e);
     khal_device_release(little);
 }
@@ -365,7 +404,8 @@ static void count_leaks(void* user, const khal_error* error)
 static void leak(void** state)
 {
     (void)state;
-    khal_device* d = open_noop_with((khal_device_desc){.debug = true, .diagnostic = count_leaks, .diagnostic_user = &leaks});
+    khal_device* d = open_noop_with(
+        (khal_device_desc){.debug = true, .diagnostic = count_leaks, .diagnostic_user = &leaks});
     khal_buffer* b = make_buffer(d, 16);
     leaks = 0;
     khal_device_release(d);
@@ -373,29 +413,37 @@ static void leak(void** state)
     khal_buffer_release(b);
 }
 
-/* ---- devices ----------------------------------------------------------------------------------- */
+/* ---- devices -----------------------------------------------------------------------------------
+ */
 
 static void devices(void** state)
 {
     (void)state;
     khal_device* d;
-    FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "no such device"}, &d));
+    FAILS(DEVICE_NOT_FOUND,
+          khal_device_open(
+              &(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "no such device"}, &d));
     FAILS(DEVICE_NOT_FOUND, khal_device_open(&(khal_device_desc){.index = 1000}, &d));
-    FAILS(BACKEND_NOT_BUILT, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_METAL}, &d));
+    FAILS(BACKEND_NOT_BUILT,
+          khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_METAL}, &d));
     noop_be_missing(true);
-    FAILS(BACKEND_UNAVAILABLE, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP}, &d));
+    FAILS(BACKEND_UNAVAILABLE,
+          khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP}, &d));
     noop_be_missing(false);
     setenv("KHAL_BACKEND", "vulcan", 1);
     FAILS(ENVIRONMENT, khal_device_open(NULL, &d));
     unsetenv("KHAL_BACKEND");
     FAILS(DEVICE_DESC, khal_device_open(&(khal_device_desc){.backend = (khal_backend)99}, &d));
     FAILS(DEVICE_DESC, khal_device_open(&(khal_device_desc){.thread_count = 1000000}, &d));
-    FAILS(DEVICE_DESC, khal_device_open(&(khal_device_desc){.allocator = &(khal_allocator){0}}, &d));
+    FAILS(DEVICE_DESC,
+          khal_device_open(&(khal_device_desc){.allocator = &(khal_allocator){0}}, &d));
     noop_fail_open(1);
-    FAILS(DRIVER, khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "little"}, &d));
+    FAILS(DRIVER, khal_device_open(
+                      &(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "little"}, &d));
 }
 
-/* ---- buffers and slices ------------------------------------------------------------------------ */
+/* ---- buffers and slices ------------------------------------------------------------------------
+ */
 
 static void buffers(void** state)
 {
@@ -404,11 +452,19 @@ static void buffers(void** state)
     void* memory;
     char data[32];
     FAILS(BUFFER_SIZE, khal_buffer_create(device, &(khal_buffer_desc){.size = UINT64_MAX}, &b));
-    FAILS(BUFFER_ELEMENT_SIZE, khal_buffer_create(device, &(khal_buffer_desc){.size = 10, .element_size = 4}, &b));
-    FAILS(BUFFER_USAGE_FLAGS, khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .usage = 0x100}, &b));
-    FAILS(BUFFER_DATA, khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .data = data, .uninitialized = true}, &b));
-    FAILS(BUFFER_DATA, khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .data = data, .host_memory = data}, &b));
-    FAILS(BUFFER_HOST_MEMORY, khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .host_memory = (void*)(uintptr_t)0x1008}, &b));
+    FAILS(BUFFER_ELEMENT_SIZE,
+          khal_buffer_create(device, &(khal_buffer_desc){.size = 10, .element_size = 4}, &b));
+    FAILS(BUFFER_USAGE_FLAGS,
+          khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .usage = 0x100}, &b));
+    FAILS(BUFFER_DATA,
+          khal_buffer_create(
+              device, &(khal_buffer_desc){.size = 4, .data = data, .uninitialized = true}, &b));
+    FAILS(BUFFER_DATA,
+          khal_buffer_create(
+              device, &(khal_buffer_desc){.size = 4, .data = data, .host_memory = data}, &b));
+    FAILS(BUFFER_HOST_MEMORY,
+          khal_buffer_create(
+              device, &(khal_buffer_desc){.size = 4, .host_memory = (void*)(uintptr_t)0x1008}, &b));
     FAILS(BUFFER_RANGE, khal_buffer_write(buffer, 1021, data, 4));
     FAILS(BUFFER_RANGE, khal_buffer_read(buffer, 1025, data, 0, 0));
     FAILS(BUFFER_RANGE, khal_buffer_read(buffer, UINT64_MAX, data, UINT64_MAX, 0));
@@ -448,18 +504,21 @@ static void slices(void** state)
     khal_encoder_reset(encoder);
     FAILS(SLICE_RANGE, khal_encoder_copy(encoder, bytes(buffer, 1000, 25), bytes(buffer, 0, 25)));
     khal_encoder_reset(encoder);
-    FAILS(SLICE_ALIGNMENT, khal_encoder_copy(encoder, (khal_slice){buffer, 2, 4, 4}, bytes(buffer, 8, 4)));
+    FAILS(SLICE_ALIGNMENT,
+          khal_encoder_copy(encoder, (khal_slice){buffer, 2, 4, 4}, bytes(buffer, 8, 4)));
     khal_encoder_reset(encoder);
-    FAILS(SLICE_ELEMENT_SIZE, khal_encoder_copy(encoder, (khal_slice){buffer, 4, 6, 4}, bytes(buffer, 16, 6)));
+    FAILS(SLICE_ELEMENT_SIZE,
+          khal_encoder_copy(encoder, (khal_slice){buffer, 4, 6, 4}, bytes(buffer, 16, 6)));
 }
 
-/* ---- modules and functions --------------------------------------------------------------------- */
+/* ---- modules and functions ---------------------------------------------------------------------
+ */
 
 static const uint32_t spirv[] = {
-    0x07230203, 0x00010000, 0, 10, 0,        /* header */
-    0x0006000f, 5, 4, 0x6e69616d, 0, 9,      /* OpEntryPoint GLCompute %4 "main" %9 */
-    0x00060010, 4, 17, 8, 4, 2,              /* OpExecutionMode %4 LocalSize 8 4 2 */
-    0x00040047, 7, 1, 42,                    /* OpDecorate %7 SpecId 42 */
+    0x07230203, 0x00010000, 0,  10,         0,    /* header */
+    0x0006000f, 5,          4,  0x6e69616d, 0, 9, /* OpEntryPoint GLCompute %4 "main" %9 */
+    0x00060010, 4,          17, 8,          4, 2, /* OpExecutionMode %4 LocalSize 8 4 2 */
+    0x00040047, 7,          1,  42,               /* OpDecorate %7 SpecId 42 */
 };
 
 static void modules(void** state)
@@ -470,9 +529,15 @@ static void modules(void** state)
     khal_kernel_library library = front_library;
     static const char nothing[] = "this is no code";
     FAILS(MODULE_DESC, khal_module_load(device, &(khal_module_desc){0}, &m));
-    FAILS(MODULE_DESC, khal_module_load(device, &(khal_module_desc){.library = &front_library, .code = spirv, .code_size = sizeof spirv}, &m));
+    FAILS(MODULE_DESC,
+          khal_module_load(device,
+                           &(khal_module_desc){
+                               .library = &front_library, .code = spirv, .code_size = sizeof spirv},
+                           &m));
     FAILS(MODULE_DESC, khal_module_load(device, &(khal_module_desc){.code = spirv}, &m));
-    FAILS(MODULE_FORMAT, khal_module_load(device, &(khal_module_desc){.code = nothing, .code_size = sizeof nothing}, &m));
+    FAILS(MODULE_FORMAT,
+          khal_module_load(device,
+                           &(khal_module_desc){.code = nothing, .code_size = sizeof nothing}, &m));
     library.version = 99;
     FAILS(MODULE_VERSION, khal_module_load(device, &(khal_module_desc){.library = &library}, &m));
     library.version = KHAL_LIBRARY_VERSION;
@@ -481,12 +546,18 @@ static void modules(void** state)
     library.code_count = 1;
     library.kernels = NULL;
     FAILS(MODULE_MALFORMED, khal_module_load(device, &(khal_module_desc){.library = &library}, &m));
-    FAILS(MODULE_MALFORMED, khal_module_load(device, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv - 1}, &m));
+    FAILS(MODULE_MALFORMED,
+          khal_module_load(device,
+                           &(khal_module_desc){.code = spirv, .code_size = sizeof spirv - 1}, &m));
     noop_control* control = noop_control_of(device);
     atomic_store(&control->fail[NOOP_MODULE_CREATE], 1);
-    FAILS(MODULE_COMPILE, khal_module_load(device, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv}, &m));
+    FAILS(MODULE_COMPILE,
+          khal_module_load(device, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv},
+                           &m));
     atomic_store(&control->fail[NOOP_MODULE_POLL], 1);
-    FAILS(MODULE_COMPILE, khal_module_load(device, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv}, &m));
+    FAILS(MODULE_COMPILE,
+          khal_module_load(device, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv},
+                           &m));
     OK(khal_module_load(device, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv}, &m));
     const khal_binding_desc binding = {0};
     khal_function_desc desc = {.bindings = &binding, .binding_count = 1};
@@ -528,7 +599,8 @@ static void modules(void** state)
     khal_module_release(m);
 }
 
-/* ---- recording --------------------------------------------------------------------------------- */
+/* ---- recording ---------------------------------------------------------------------------------
+ */
 
 static khal_status try_dispatch(khal_dispatch_desc desc)
 {
@@ -538,7 +610,9 @@ static khal_status try_dispatch(khal_dispatch_desc desc)
     return khal_pass_dispatch(pass, &desc, NULL);
 }
 
-#define SLICES(...) .bindings = (khal_slice[]){__VA_ARGS__}, .binding_count = sizeof((khal_slice[]){__VA_ARGS__}) / sizeof(khal_slice)
+#define SLICES(...)                                                                                \
+    .bindings = (khal_slice[]){__VA_ARGS__},                                                       \
+    .binding_count = sizeof((khal_slice[]){__VA_ARGS__}) / sizeof(khal_slice)
 
 static void dispatches(void** state)
 {
@@ -546,39 +620,113 @@ static void dispatches(void** state)
     const khal_grid grid = khal_threads(64, 1, 1);
     const khal_slice all = khal_slice_all(buffer);
     const uint32_t push = 0;
-    FAILS(BINDING_COUNT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid}));
-    FAILS(BINDING_COUNT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(all, all)}));
-    FAILS(BINDING_TOO_SMALL, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 0, 3))}));
-    FAILS(BINDING_ELEMENT_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 0, 6))}));
-    FAILS(BINDING_ELEMENT_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_STRUCT], .grid = grid, SLICES(bytes(buffer, 0, 16))}));
-    OK(try_dispatch((khal_dispatch_desc){.function = functions[K_STRUCT], .grid = grid, SLICES(bytes(buffer, 4, 24))}));
-    FAILS(BINDING_ALIGNMENT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 2, 8))}));
-    FAILS(SLICE_NULL, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(khal_slice_all(NULL))}));
-    FAILS(SLICE_RANGE, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 1024, 4))}));
-    FAILS(SLICE_RANGE, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 1028, 0))}));
-    FAILS(SLICE_RANGE, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(khal_slice_float_range(buffer, UINT64_MAX, 1).slice)}));
-    FAILS(SLICE_RANGE, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(khal_slice_float_range(buffer, 1, UINT64_MAX).slice)}));
-    FAILS(SLICE_ALIGNMENT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES((khal_slice){buffer, 4, 8, 8})}));
-    FAILS(BUFFER_USAGE, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid, SLICES(bytes(plain, 0, 4))}));
-    FAILS(PUSH_CONSTANT_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_ADD], .grid = grid, SLICES(all, all)}));
-    FAILS(PUSH_CONSTANT_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_ADD], .grid = grid, SLICES(all, all), .push_constants = &push, .push_constant_size = 8}));
-    FAILS(LOCAL_COUNT, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL], .grid = grid, SLICES(all), .local_sizes = (uint64_t[]){4}, .local_count = 1}));
-    FAILS(LOCAL_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL], .grid = grid, SLICES(all), .local_sizes = (uint64_t[]){4, 0}, .local_count = 2}));
-    FAILS(LOCAL_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL], .grid = grid, SLICES(all), .local_sizes = (uint64_t[]){65000, 281}, .local_count = 2}));
-    FAILS(LOCAL_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL], .grid = grid, SLICES(all), .local_sizes = (uint64_t[]){4, UINT64_MAX}, .local_count = 2}));
-    OK(try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL], .grid = grid, SLICES(all), .local_sizes = (uint64_t[]){65000, 280}, .local_count = 2}));
-    FAILS(WORKGROUP_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_FIXED], .grid = khal_grid_with_workgroup(grid, 8, 8, 1), SLICES(all)}));
-    FAILS(WORKGROUP_LIMIT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = khal_grid_with_workgroup(grid, 1025, 1, 1), SLICES(all)}));
-    FAILS(WORKGROUP_LIMIT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = khal_grid_with_workgroup(grid, 1024, 2, 1), SLICES(all)}));
-    FAILS(WORKGROUP_LIMIT, try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = khal_grid_with_workgroup(grid, UINT32_MAX, UINT32_MAX, UINT32_MAX), SLICES(all)}));
-    FAILS(GRID, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_groups(1u << 31, 1u << 31, 4)}));
-    FAILS(GRID, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_groups(UINT64_MAX, 1, 1)}));
-    FAILS(GRID_INDIRECT, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(buffer, 2)}));
-    FAILS(GRID_INDIRECT, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(buffer, 1016)}));
-    FAILS(GRID_INDIRECT, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(buffer, UINT64_MAX - 3)}));
-    FAILS(ARGUMENT_NULL, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(NULL, 0)}));
-    FAILS(BUFFER_USAGE, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(plain, 0)}));
-    OK(try_dispatch((khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(buffer, 1012)}));
+    FAILS(BINDING_COUNT,
+          try_dispatch((khal_dispatch_desc){.function = functions[K_READ], .grid = grid}));
+    FAILS(BINDING_COUNT, try_dispatch((khal_dispatch_desc){
+                             .function = functions[K_READ], .grid = grid, SLICES(all, all)}));
+    FAILS(BINDING_TOO_SMALL,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 0, 3))}));
+    FAILS(BINDING_ELEMENT_SIZE,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 0, 6))}));
+    FAILS(BINDING_ELEMENT_SIZE,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_STRUCT], .grid = grid, SLICES(bytes(buffer, 0, 16))}));
+    OK(try_dispatch((khal_dispatch_desc){
+        .function = functions[K_STRUCT], .grid = grid, SLICES(bytes(buffer, 4, 24))}));
+    FAILS(BINDING_ALIGNMENT,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 2, 8))}));
+    FAILS(SLICE_NULL,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(khal_slice_all(NULL))}));
+    FAILS(SLICE_RANGE,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 1024, 4))}));
+    FAILS(SLICE_RANGE,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(bytes(buffer, 1028, 0))}));
+    FAILS(SLICE_RANGE, try_dispatch((khal_dispatch_desc){
+                           .function = functions[K_READ],
+                           .grid = grid,
+                           SLICES(khal_slice_float_range(buffer, UINT64_MAX, 1).slice)}));
+    FAILS(SLICE_RANGE, try_dispatch((khal_dispatch_desc){
+                           .function = functions[K_READ],
+                           .grid = grid,
+                           SLICES(khal_slice_float_range(buffer, 1, UINT64_MAX).slice)}));
+    FAILS(SLICE_ALIGNMENT,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES((khal_slice){buffer, 4, 8, 8})}));
+    FAILS(BUFFER_USAGE,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ], .grid = grid, SLICES(bytes(plain, 0, 4))}));
+    FAILS(PUSH_CONSTANT_SIZE, try_dispatch((khal_dispatch_desc){
+                                  .function = functions[K_ADD], .grid = grid, SLICES(all, all)}));
+    FAILS(PUSH_CONSTANT_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_ADD],
+                                                                .grid = grid,
+                                                                SLICES(all, all),
+                                                                .push_constants = &push,
+                                                                .push_constant_size = 8}));
+    FAILS(LOCAL_COUNT, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL],
+                                                         .grid = grid,
+                                                         SLICES(all),
+                                                         .local_sizes = (uint64_t[]){4},
+                                                         .local_count = 1}));
+    FAILS(LOCAL_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL],
+                                                        .grid = grid,
+                                                        SLICES(all),
+                                                        .local_sizes = (uint64_t[]){4, 0},
+                                                        .local_count = 2}));
+    FAILS(LOCAL_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL],
+                                                        .grid = grid,
+                                                        SLICES(all),
+                                                        .local_sizes = (uint64_t[]){65000, 281},
+                                                        .local_count = 2}));
+    FAILS(LOCAL_SIZE, try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL],
+                                                        .grid = grid,
+                                                        SLICES(all),
+                                                        .local_sizes = (uint64_t[]){4, UINT64_MAX},
+                                                        .local_count = 2}));
+    OK(try_dispatch((khal_dispatch_desc){.function = functions[K_LOCAL],
+                                         .grid = grid,
+                                         SLICES(all),
+                                         .local_sizes = (uint64_t[]){65000, 280},
+                                         .local_count = 2}));
+    FAILS(WORKGROUP_SIZE,
+          try_dispatch((khal_dispatch_desc){.function = functions[K_FIXED],
+                                            .grid = khal_grid_with_workgroup(grid, 8, 8, 1),
+                                            SLICES(all)}));
+    FAILS(WORKGROUP_LIMIT,
+          try_dispatch((khal_dispatch_desc){.function = functions[K_READ],
+                                            .grid = khal_grid_with_workgroup(grid, 1025, 1, 1),
+                                            SLICES(all)}));
+    FAILS(WORKGROUP_LIMIT,
+          try_dispatch((khal_dispatch_desc){.function = functions[K_READ],
+                                            .grid = khal_grid_with_workgroup(grid, 1024, 2, 1),
+                                            SLICES(all)}));
+    FAILS(WORKGROUP_LIMIT,
+          try_dispatch((khal_dispatch_desc){
+              .function = functions[K_READ],
+              .grid = khal_grid_with_workgroup(grid, UINT32_MAX, UINT32_MAX, UINT32_MAX),
+              SLICES(all)}));
+    FAILS(GRID, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                                  .grid = khal_groups(1u << 31, 1u << 31, 4)}));
+    FAILS(GRID, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                                  .grid = khal_groups(UINT64_MAX, 1, 1)}));
+    FAILS(GRID_INDIRECT, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                                           .grid = khal_indirect(buffer, 2)}));
+    FAILS(GRID_INDIRECT, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                                           .grid = khal_indirect(buffer, 1016)}));
+    FAILS(GRID_INDIRECT,
+          try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                            .grid = khal_indirect(buffer, UINT64_MAX - 3)}));
+    FAILS(ARGUMENT_NULL, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                                           .grid = khal_indirect(NULL, 0)}));
+    FAILS(BUFFER_USAGE, try_dispatch((khal_dispatch_desc){.function = functions[K_NONE],
+                                                          .grid = khal_indirect(plain, 0)}));
+    OK(try_dispatch(
+        (khal_dispatch_desc){.function = functions[K_NONE], .grid = khal_indirect(buffer, 1012)}));
 }
 
 static void encoder_state(void** state)
@@ -636,8 +784,12 @@ static void commands_(void** state)
     khal_commands* commands;
     const uint32_t push = 3;
     OK(khal_pass_begin(encoder, NULL, &pass));
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = functions[K_ADD], .grid = khal_threads(1, 1, 1), SLICES(bytes(buffer, 0, 4), bytes(buffer, 0, 4)),
-                                                      .push_constants = &push, .push_constant_size = 4},
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = functions[K_ADD],
+                                                .grid = khal_threads(1, 1, 1),
+                                                SLICES(bytes(buffer, 0, 4), bytes(buffer, 0, 4)),
+                                                .push_constants = &push,
+                                                .push_constant_size = 4},
                           NULL));
     OK(khal_pass_end(pass));
     OK(khal_encoder_finish(encoder, &commands));
@@ -653,7 +805,8 @@ static void commands_(void** state)
     khal_commands_release(commands);
 }
 
-/* ---- what fails when it runs ------------------------------------------------------------------- */
+/* ---- what fails when it runs -------------------------------------------------------------------
+ */
 
 static khal_status refuse(void* user, const khal_native* native)
 {
@@ -680,10 +833,13 @@ static void execution(void** state)
     FAILS(NATIVE_FAILED, khal_ticket_poll(cpu, ticket));
     assert_int_equal(calls, 1);
 
-    OK(khal_buffer_create(cpu, &(khal_buffer_desc){.data = many, .size = sizeof many, .usage = KHAL_USAGE_INDIRECT}, &counts));
+    OK(khal_buffer_create(
+        cpu, &(khal_buffer_desc){.data = many, .size = sizeof many, .usage = KHAL_USAGE_INDIRECT},
+        &counts));
     khal_function* function = make_function(cpu, "none");
     OK(khal_pass_begin(e, NULL, &pass));
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = function, .grid = khal_indirect(counts, 0)}, NULL));
+    OK(khal_pass_dispatch(
+        pass, &(khal_dispatch_desc){.function = function, .grid = khal_indirect(counts, 0)}, NULL));
     OK(khal_pass_end(pass));
     OK(khal_submit(e, &ticket));
     FAILS(INDIRECT_TOO_LARGE, khal_ticket_wait(cpu, ticket, KHAL_FOREVER));
@@ -695,7 +851,8 @@ static void execution(void** state)
     khal_device_release(cpu);
 }
 
-/* ---- timestamps and readback ------------------------------------------------------------------- */
+/* ---- timestamps and readback -------------------------------------------------------------------
+ */
 
 static void timestamps_and_readback(void** state)
 {
@@ -727,9 +884,13 @@ static void timestamps_and_readback(void** state)
     OK(khal_timestamps_try_take(t, 1, &entry, &n, NULL));
     khal_timestamps_release(t);
 
-    FAILS(READBACK_CAPACITY, khal_readback_create(device, &(khal_readback_desc){.capacity_count = UINT64_MAX, .element_size = 2}, &r));
-    OK(khal_readback_create(device, &(khal_readback_desc){.capacity_count = 2, .element_size = 4}, &r));
-    FAILS(READBACK_CAPACITY, khal_readback_request(r, (khal_slice[]){bytes(buffer, 0, 4), bytes(buffer, 0, 8)}, 2));
+    FAILS(READBACK_CAPACITY,
+          khal_readback_create(
+              device, &(khal_readback_desc){.capacity_count = UINT64_MAX, .element_size = 2}, &r));
+    OK(khal_readback_create(device, &(khal_readback_desc){.capacity_count = 2, .element_size = 4},
+                            &r));
+    FAILS(READBACK_CAPACITY,
+          khal_readback_request(r, (khal_slice[]){bytes(buffer, 0, 4), bytes(buffer, 0, 8)}, 2));
     FAILS(SLICE_ELEMENT_SIZE, khal_readback_request(r, (khal_slice[]){bytes(buffer, 0, 6)}, 1));
     OK(khal_readback_request(r, (khal_slice[]){bytes(buffer, 0, 8)}, 1));
     FAILS(READBACK_BUSY, khal_readback_request(r, (khal_slice[]){bytes(buffer, 0, 4)}, 1));
@@ -740,7 +901,8 @@ static void timestamps_and_readback(void** state)
     khal_readback_release(r);
 }
 
-/* ---- all of them ------------------------------------------------------------------------------- */
+/* ---- all of them -------------------------------------------------------------------------------
+ */
 
 static void names(void** state)
 {
@@ -764,14 +926,20 @@ static void record_is_cut_not_overrun(void** state)
     memset(label, 'x', sizeof label - 1);
     label[sizeof label - 1] = 0;
     memcpy(label + 62, "\xc3\xa4", 2); /* a character of two bytes at the border goes as a whole */
-    FAILS(BUFFER_ELEMENT_SIZE, khal_buffer_create(device, &(khal_buffer_desc){.size = 3, .element_size = 2, .label = label}, &b));
-    assert_int_not_equal(khal_buffer_create(device, &(khal_buffer_desc){.size = 3, .element_size = 2, .label = label}, &b), KHAL_OK);
+    FAILS(BUFFER_ELEMENT_SIZE,
+          khal_buffer_create(
+              device, &(khal_buffer_desc){.size = 3, .element_size = 2, .label = label}, &b));
+    assert_int_not_equal(
+        khal_buffer_create(device,
+                           &(khal_buffer_desc){.size = 3, .element_size = 2, .label = label}, &b),
+        KHAL_OK);
     assert_int_equal(strlen(khal_error_get()->object), 62);
     memset(name, 'y', sizeof name - 1);
     name[sizeof name - 1] = 0;
     khal_module* m = load_front(device);
     FAILS(ENTRY_POINT, khal_function_create(m, &(khal_function_desc){.entry_point = name}, &f));
-    assert_int_not_equal(khal_function_create(m, &(khal_function_desc){.entry_point = "sub"}, &f), KHAL_OK);
+    assert_int_not_equal(khal_function_create(m, &(khal_function_desc){.entry_point = "sub"}, &f),
+                         KHAL_OK);
     assert_non_null(strstr(khal_error_get()->message, "add, fixed, local")); /* those that exist */
     khal_error_clear();
     assert_int_equal(khal_error_get()->status, KHAL_OK);
@@ -797,7 +965,8 @@ static void every_diagnostic_was_triggered(void** state)
         for (size_t k = 0; k < sizeof elsewhere / sizeof elsewhere[0]; ++k)
             is_elsewhere = is_elsewhere || elsewhere[k].id == all[i].id;
         if (seen_ids[all[i].id] == is_elsewhere) {
-            print_error("%s %s\n", all[i].name, is_elsewhere ? "is seen: take it out of `elsewhere`" : "was not triggered");
+            print_error("%s %s\n", all[i].name,
+                        is_elsewhere ? "is seen: take it out of `elsewhere`" : "was not triggered");
             ++missing;
         }
         assert_true(strlen(all[i].summary) > 0);
@@ -811,11 +980,26 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(argument_null),    TEST(argument_value), TEST(out_of_memory_and_driver), TEST(device_lost),
-        TEST(wrong_device),     TEST(unsupported),    TEST(timeout_and_ticket),       TEST(leak),
-        TEST(devices),          TEST(buffers),        TEST(slices),                   TEST(modules),
-        TEST(dispatches),       TEST(encoder_state),  TEST(copies_and_fills),         TEST(commands_),
-        TEST(execution),        TEST(timestamps_and_readback), TEST(names),           TEST(record_is_cut_not_overrun),
+        TEST(argument_null),
+        TEST(argument_value),
+        TEST(out_of_memory_and_driver),
+        TEST(device_lost),
+        TEST(wrong_device),
+        TEST(unsupported),
+        TEST(timeout_and_ticket),
+        TEST(leak),
+        TEST(devices),
+        TEST(buffers),
+        TEST(slices),
+        TEST(modules),
+        TEST(dispatches),
+        TEST(encoder_state),
+        TEST(copies_and_fills),
+        TEST(commands_),
+        TEST(execution),
+        TEST(timestamps_and_readback),
+        TEST(names),
+        TEST(record_is_cut_not_overrun),
         cmocka_unit_test(every_diagnostic_was_triggered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

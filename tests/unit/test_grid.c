@@ -17,7 +17,8 @@ static int tear_down(void** state)
     return 0;
 }
 
-static void resolves(const char* kernel, khal_grid grid, const uint32_t size[3], const uint64_t groups[3])
+static void resolves(const char* kernel, khal_grid grid, const uint32_t size[3],
+                     const uint64_t groups[3])
 {
     uint32_t got_size[3];
     uint64_t got_groups[3];
@@ -39,7 +40,8 @@ static void fixed_sizes(void** state)
     resolves("fixed", khal_threads(8, 4, 1), SIZE{8, 4, 1}, GROUPS{1, 1, 1});
     resolves("fixed", khal_threads(9, 5, 2), SIZE{8, 4, 1}, GROUPS{2, 2, 2});
     resolves("fixed", khal_groups(7, 6, 5), SIZE{8, 4, 1}, GROUPS{7, 6, 5});
-    resolves("fixed", khal_grid_with_workgroup(khal_threads(1, 1, 1), 8, 4, 0), SIZE{8, 4, 1}, GROUPS{1, 1, 1});
+    resolves("fixed", khal_grid_with_workgroup(khal_threads(1, 1, 1), 8, 4, 0), SIZE{8, 4, 1},
+             GROUPS{1, 1, 1});
 }
 
 static void chosen_sizes(void** state)
@@ -55,7 +57,8 @@ static void chosen_sizes(void** state)
     resolves("none", khal_threads(1, 1, 1), SIZE{1, 1, 1}, GROUPS{1, 1, 1});
     resolves("none", khal_groups(5, 1, 1), SIZE{256, 1, 1}, GROUPS{5, 1, 1});
     resolves("none", khal_groups(5, 5, 1), SIZE{16, 16, 1}, GROUPS{5, 5, 1});
-    resolves("none", khal_grid_with_workgroup(khal_threads(100, 1, 1), 64, 0, 0), SIZE{64, 1, 1}, GROUPS{2, 1, 1});
+    resolves("none", khal_grid_with_workgroup(khal_threads(100, 1, 1), 64, 0, 0), SIZE{64, 1, 1},
+             GROUPS{2, 1, 1});
 }
 
 static void chosen_sizes_keep_to_limits(void** state)
@@ -66,18 +69,25 @@ static void chosen_sizes_keep_to_limits(void** state)
     khal_device* little;
     khal_module* module;
     khal_function* function;
-    static const uint32_t spirv[] = {0x07230203, 0x00010000, 0, 10, 0, 0x0005000f, 5, 4, 0x6e69616d, 0};
-    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "LITTLE"}, &little));
-    OK(khal_module_load(little, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv}, &module));
-    OK(khal_function_create(module, &(khal_function_desc){.bindings = &(khal_binding_desc){0}, .binding_count = 1}, &function));
+    static const uint32_t spirv[] = {0x07230203, 0x00010000, 0, 10,         0,
+                                     0x0005000f, 5,          4, 0x6e69616d, 0};
+    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "LITTLE"},
+                        &little));
+    OK(khal_module_load(little, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv},
+                        &module));
+    OK(khal_function_create(
+        module, &(khal_function_desc){.bindings = &(khal_binding_desc){0}, .binding_count = 1},
+        &function));
     for (uint64_t x = 1; x < 300; x += 7)
         for (uint64_t y = 1; y < 300; y += 11)
             for (uint64_t z = 1; z < 50; z += 13) {
                 OK(khal_grid_resolve(function, khal_threads(x, y, z), size, groups));
                 assert_true(size[0] >= 1 && size[1] >= 1 && size[2] >= 1);
                 assert_true(size[0] * size[1] * size[2] <= 64);
-                assert_true(groups[0] * size[0] >= x && groups[1] * size[1] >= y && groups[2] * size[2] >= z);
-                assert_true((groups[0] - 1) * size[0] < x && (groups[1] - 1) * size[1] < y && (groups[2] - 1) * size[2] < z);
+                assert_true(groups[0] * size[0] >= x && groups[1] * size[1] >= y &&
+                            groups[2] * size[2] >= z);
+                assert_true((groups[0] - 1) * size[0] < x && (groups[1] - 1) * size[1] < y &&
+                            (groups[2] - 1) * size[2] < z);
             }
     OK(khal_grid_resolve(function, khal_groups(65535, 1, 1), size, groups));
     FAILS(GRID, khal_grid_resolve(function, khal_groups(65536, 1, 1), size, groups));
@@ -94,7 +104,8 @@ static void nothing_to_do(void** state)
     resolves("none", khal_groups(0, 0, 0), SIZE{256, 1, 1}, GROUPS{0, 0, 0});
     resolves("fixed", khal_threads(1, 0, 1), SIZE{8, 4, 1}, GROUPS{1, 0, 1});
     /* With nothing to run there is nothing to be too large. */
-    resolves("fixed", khal_groups(UINT64_MAX, 0, UINT64_MAX), SIZE{8, 4, 1}, GROUPS{UINT64_MAX, 0, UINT64_MAX});
+    resolves("fixed", khal_groups(UINT64_MAX, 0, UINT64_MAX), SIZE{8, 4, 1},
+             GROUPS{UINT64_MAX, 0, UINT64_MAX});
 }
 
 /* Products that wrap 32 bits, and 64. */
@@ -104,16 +115,29 @@ static void large_grids(void** state)
     uint32_t size[3];
     uint64_t groups[3];
     khal_function* function = make_function(device, "none");
-    resolves("none", khal_grid_with_workgroup(khal_groups(65536, 65536, 1), 1, 1, 1), SIZE{1, 1, 1}, GROUPS{65536, 65536, 1});
-    resolves("none", khal_grid_with_workgroup(khal_groups(1ull << 32, 1ull << 31, 1), 1, 1, 1), SIZE{1, 1, 1}, GROUPS{1ull << 32, 1ull << 31, 1});
-    resolves("none", khal_grid_with_workgroup(khal_threads(UINT64_MAX, 1, 1), 1, 1, 1), SIZE{1, 1, 1}, GROUPS{UINT64_MAX, 1, 1});
-    resolves("none", khal_grid_with_workgroup(khal_threads(UINT64_MAX - 1023, 1, 1), 1024, 1, 1), SIZE{1024, 1, 1}, GROUPS{(1ull << 54) - 1, 1, 1});
+    resolves("none", khal_grid_with_workgroup(khal_groups(65536, 65536, 1), 1, 1, 1), SIZE{1, 1, 1},
+             GROUPS{65536, 65536, 1});
+    resolves("none", khal_grid_with_workgroup(khal_groups(1ull << 32, 1ull << 31, 1), 1, 1, 1),
+             SIZE{1, 1, 1}, GROUPS{1ull << 32, 1ull << 31, 1});
+    resolves("none", khal_grid_with_workgroup(khal_threads(UINT64_MAX, 1, 1), 1, 1, 1),
+             SIZE{1, 1, 1}, GROUPS{UINT64_MAX, 1, 1});
+    resolves("none", khal_grid_with_workgroup(khal_threads(UINT64_MAX - 1023, 1, 1), 1024, 1, 1),
+             SIZE{1024, 1, 1}, GROUPS{(1ull << 54) - 1, 1, 1});
     /* Rounded up to whole groups, ids would pass the end of 64 bits. */
-    FAILS(GRID, khal_grid_resolve(function, khal_grid_with_workgroup(khal_threads(UINT64_MAX, 1, 1), 1024, 1, 1), size, groups));
-    FAILS(GRID, khal_grid_resolve(function, khal_grid_with_workgroup(khal_groups(1ull << 32, 1ull << 32, 1), 1, 1, 1), size, groups));
-    FAILS(GRID, khal_grid_resolve(function, khal_grid_with_workgroup(khal_groups(UINT64_MAX, 1, 1), 2, 1, 1), size, groups));
-    FAILS(GRID, khal_grid_resolve(function, khal_groups(UINT64_MAX, UINT64_MAX, UINT64_MAX), size, groups));
-    FAILS(GRID, khal_grid_resolve(function, khal_threads(UINT64_MAX, UINT64_MAX, UINT64_MAX), size, groups));
+    FAILS(GRID, khal_grid_resolve(
+                    function, khal_grid_with_workgroup(khal_threads(UINT64_MAX, 1, 1), 1024, 1, 1),
+                    size, groups));
+    FAILS(GRID,
+          khal_grid_resolve(
+              function, khal_grid_with_workgroup(khal_groups(1ull << 32, 1ull << 32, 1), 1, 1, 1),
+              size, groups));
+    FAILS(GRID, khal_grid_resolve(function,
+                                  khal_grid_with_workgroup(khal_groups(UINT64_MAX, 1, 1), 2, 1, 1),
+                                  size, groups));
+    FAILS(GRID, khal_grid_resolve(function, khal_groups(UINT64_MAX, UINT64_MAX, UINT64_MAX), size,
+                                  groups));
+    FAILS(GRID, khal_grid_resolve(function, khal_threads(UINT64_MAX, UINT64_MAX, UINT64_MAX), size,
+                                  groups));
     khal_function_release(function);
 }
 
@@ -140,9 +164,13 @@ static void run(const char* kernel, khal_grid grid)
     khal_pass* pass;
     const khal_slice slice = khal_slice_all(buffer);
     OK(khal_pass_begin(encoder, NULL, &pass));
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = function, .grid = grid, .bindings = &slice,
-                                                      .binding_count = khal_function_get_info(function)->binding_count},
-                          NULL));
+    OK(khal_pass_dispatch(
+        pass,
+        &(khal_dispatch_desc){.function = function,
+                              .grid = grid,
+                              .bindings = &slice,
+                              .binding_count = khal_function_get_info(function)->binding_count},
+        NULL));
     OK(khal_pass_end(pass));
     OK(khal_submit(encoder, NULL));
     khal_encoder_release(encoder);

@@ -3,7 +3,8 @@
 
 #include "core/spans.h"
 
-/* ---- sets of ranges, against a model byte by byte ---------------------------------------------- */
+/* ---- sets of ranges, against a model byte by byte ----------------------------------------------
+ */
 
 static khal__span* grow(void* user, uint32_t wanted)
 {
@@ -21,7 +22,8 @@ static uint32_t random_below(uint32_t n)
     return (random_state >> 8) % n;
 }
 
-static void check_against(const khal__spans* spans, const uint64_t* model, uint64_t model_size, bool exact)
+static void check_against(const khal__spans* spans, const uint64_t* model, uint64_t model_size,
+                          bool exact)
 {
     for (uint32_t i = 0; i < spans->count; ++i) {
         assert_true(spans->items[i].begin < spans->items[i].end);
@@ -48,8 +50,10 @@ static void spans_follow_a_model(void** state)
         khal__spans spans = {first, 0, exact ? 1 : 4};
         uint64_t model[100] = {0};
         for (uint64_t value = 1; value <= 40; ++value) {
-            const uint64_t begin = random_below(100), end = begin + random_below(100 - (uint32_t)begin + 1);
-            khal__spans_set(&spans, begin, end, value / 3 + 1, exact ? 64 : 4, exact ? grow : NULL, NULL);
+            const uint64_t begin = random_below(100),
+                           end = begin + random_below(100 - (uint32_t)begin + 1);
+            khal__spans_set(&spans, begin, end, value / 3 + 1, exact ? 64 : 4, exact ? grow : NULL,
+                            NULL);
             for (uint64_t at = begin; at < end; ++at)
                 model[at] = value / 3 + 1;
             check_against(&spans, model, 100, exact);
@@ -75,7 +79,8 @@ static void spans_at_the_end_of_numbers(void** state)
     assert_int_equal(spans.count, 1);
 }
 
-/* ---- recordings -------------------------------------------------------------------------------- */
+/* ---- recordings --------------------------------------------------------------------------------
+ */
 
 /* What the backend got, a letter a command: D C F B R T N. */
 typedef struct seen {
@@ -256,7 +261,8 @@ static void copies_fills_and_reads_count(void** state)
     OK(khal_encoder_copy(f->encoder, bytes(f->a, 0, 64), bytes(f->c, 0, 64)));
     khal_readback* readback;
     OK(khal_readback_create(f->device, &(khal_readback_desc){.capacity_count = 128}, &readback));
-    OK(khal_readback_request_copy(readback, f->encoder, (khal_slice[]){bytes(f->b, 0, 64), bytes(f->a, 0, 64)}, 2));
+    OK(khal_readback_request_copy(readback, f->encoder,
+                                  (khal_slice[]){bytes(f->b, 0, 64), bytes(f->a, 0, 64)}, 2));
     OK(khal_encoder_fill(f->encoder, bytes(f->b, 0, 1), &pattern, 1));
     submits(f, "FBCCBRRBF");
     khal_readback_release(readback);
@@ -266,7 +272,11 @@ static void no_operation_orders_nothing(void** state)
 {
     fixture* f = *state;
     khal_pass* pass = begin(f, false);
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = f->write, .grid = khal_threads(64, 0, 1), .bindings = &(khal_slice){f->a, 0, 64, 4}, .binding_count = 1},
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = f->write,
+                                                .grid = khal_threads(64, 0, 1),
+                                                .bindings = &(khal_slice){f->a, 0, 64, 4},
+                                                .binding_count = 1},
                           NULL));
     reads(pass, f, f->a, 0, 64);
     writes(pass, f, f->b, 0, 0);
@@ -281,7 +291,11 @@ static void indirect_counts_are_read(void** state)
     fixture* f = *state;
     khal_pass* pass = begin(f, false);
     writes(pass, f, f->a, 0, 12);
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = f->read, .grid = khal_indirect(f->a, 0), .bindings = &(khal_slice){f->b, 0, 64, 4}, .binding_count = 1},
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = f->read,
+                                                .grid = khal_indirect(f->a, 0),
+                                                .bindings = &(khal_slice){f->b, 0, 64, 4},
+                                                .binding_count = 1},
                           NULL));
     khal_pass_end(pass);
     submits(f, "DBD");
@@ -345,8 +359,13 @@ static void natives_are_ordered_by_what_they_name(void** state)
     writes(pass, f, f->a, 0, 64);
     khal_pass_end(pass);
     const khal_slice read = bytes(f->a, 0, 4), write = bytes(f->b, 0, 4), other = bytes(f->c, 0, 4);
-    OK(khal_encoder_native(f->encoder, &(khal_native_desc){.call = never_called, .writes = &other, .write_count = 1}));
-    OK(khal_encoder_native(f->encoder, &(khal_native_desc){.call = never_called, .reads = &read, .read_count = 1, .writes = &write, .write_count = 1}));
+    OK(khal_encoder_native(
+        f->encoder, &(khal_native_desc){.call = never_called, .writes = &other, .write_count = 1}));
+    OK(khal_encoder_native(f->encoder, &(khal_native_desc){.call = never_called,
+                                                           .reads = &read,
+                                                           .read_count = 1,
+                                                           .writes = &write,
+                                                           .write_count = 1}));
     OK(khal_encoder_copy(f->encoder, bytes(f->b, 0, 4), bytes(f->b, 8, 4)));
     submits(f, "DNBNBC");
 }
@@ -404,7 +423,8 @@ static void many_buffers_in_one_recording(void** state)
     khal_encoder* other = make_encoder(f->device);
     khal_pass *pass = begin(f, false), *other_pass;
     OK(khal_pass_begin(other, NULL, &other_pass));
-    /* Two recordings take turns with the same buffers, so that guesses about where they stand are wrong. */
+    /* Two recordings take turns with the same buffers, so that guesses about where they stand are
+     * wrong. */
     for (int i = 0; i < 300; ++i) {
         writes(pass, f, buffers[i], 0, 64);
         writes(other_pass, f, buffers[299 - i], 0, 64);
@@ -424,7 +444,8 @@ static void many_buffers_in_one_recording(void** state)
         khal_buffer_release(buffers[i]);
 }
 
-/* ---- between submissions ----------------------------------------------------------------------- */
+/* ---- between submissions -----------------------------------------------------------------------
+ */
 
 static void submit_write(fixture* f, khal_buffer* buffer, uint64_t offset, uint64_t size)
 {

@@ -3,9 +3,20 @@
 
 #include "platform/platform.h"
 
-/* ---- releases in every order ------------------------------------------------------------------- */
+/* ---- releases in every order -------------------------------------------------------------------
+ */
 
-enum { O_DEVICE, O_BUFFER, O_MODULE, O_FUNCTION, O_ENCODER, O_COMMANDS, O_TIMESTAMPS, O_READBACK, OBJECT_COUNT };
+enum {
+    O_DEVICE,
+    O_BUFFER,
+    O_MODULE,
+    O_FUNCTION,
+    O_ENCODER,
+    O_COMMANDS,
+    O_TIMESTAMPS,
+    O_READBACK,
+    OBJECT_COUNT
+};
 
 typedef struct world {
     counted memory;
@@ -25,10 +36,12 @@ static void record(world* w)
     khal_pass* pass;
     const uint32_t pattern = 0;
     OK(khal_encoder_fill(w->encoder, bytes(w->buffer, 0, 64), &pattern, 4));
-    OK(khal_pass_begin(w->encoder, &(khal_pass_desc){.label = "pass", .timestamps = w->timestamps}, &pass));
+    OK(khal_pass_begin(w->encoder, &(khal_pass_desc){.label = "pass", .timestamps = w->timestamps},
+                       &pass));
     OK(dispatch(pass, w->function, 1, &(khal_slice){w->buffer, 0, 64, 4}));
     OK(khal_pass_end(pass));
-    OK(khal_readback_request_copy(w->readback, w->encoder, (khal_slice[]){bytes(w->buffer, 0, 16)}, 1));
+    OK(khal_readback_request_copy(w->readback, w->encoder, (khal_slice[]){bytes(w->buffer, 0, 16)},
+                                  1));
 }
 
 static void make_world(world* w, bool debug)
@@ -39,10 +52,12 @@ static void make_world(world* w, bool debug)
     w->device = open_noop_with((khal_device_desc){.allocator = &w->allocator, .debug = debug});
     w->buffer = make_buffer(w->device, 64);
     w->module = load_front(w->device);
-    OK(khal_function_create(w->module, &(khal_function_desc){.entry_point = "write"}, &w->function));
+    OK(khal_function_create(w->module, &(khal_function_desc){.entry_point = "write"},
+                            &w->function));
     w->encoder = make_encoder(w->device);
     OK(khal_timestamps_create(w->device, &(khal_timestamps_desc){.capacity = 4}, &w->timestamps));
-    OK(khal_readback_create(w->device, &(khal_readback_desc){.capacity_count = 16, .slot_count = 4}, &w->readback));
+    OK(khal_readback_create(w->device, &(khal_readback_desc){.capacity_count = 16, .slot_count = 4},
+                            &w->readback));
     record(w);
     OK(khal_encoder_finish(w->encoder, &w->commands));
     OK(khal_commands_submit(w->commands, NULL));
@@ -150,7 +165,8 @@ static void each_reference_counts(void** state)
     assert_int_equal(atomic_load(&w.memory.alive), 0);
 }
 
-/* ---- what submitted work keeps ----------------------------------------------------------------- */
+/* ---- what submitted work keeps -----------------------------------------------------------------
+ */
 
 static void work_under_way_keeps_what_it_uses(void** state)
 {
@@ -251,7 +267,8 @@ static void releasing_at_exit(void** state)
     assert_int_equal(atexit(release_at_exit), 0);
 }
 
-/* ---- leaks ------------------------------------------------------------------------------------- */
+/* ---- leaks -------------------------------------------------------------------------------------
+ */
 
 typedef struct reports {
     unsigned count;
@@ -263,7 +280,8 @@ static void note(void* user, const khal_error* error)
     reports* r = user;
     assert_int_equal(error->id, KHAL_ERROR_LEAK);
     if (r->count < 16)
-        snprintf(r->text[r->count], sizeof r->text[0], "%.180s|%.60s", error->message, error->object);
+        snprintf(r->text[r->count], sizeof r->text[0], "%.180s|%.60s", error->message,
+                 error->object);
     ++r->count;
 }
 
@@ -273,9 +291,11 @@ static void leaks_are_reported_where_they_were_made(void** state)
     reports r = {0};
     khal_buffer *first, *second;
     khal_encoder* encoder;
-    khal_device* device = open_noop_with((khal_device_desc){.debug = true, .diagnostic = note, .diagnostic_user = &r});
+    khal_device* device = open_noop_with(
+        (khal_device_desc){.debug = true, .diagnostic = note, .diagnostic_user = &r});
     khal_function* function = make_function(device, "write");
-    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .label = "first"}, &first)); const int line = __LINE__;
+    const int above = __LINE__;
+    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .label = "first"}, &first));
     OK(khal_buffer_create_at("elsewhere.c", 123, device, &(khal_buffer_desc){.size = 4}, &second));
     OK(khal_encoder_create(device, NULL, &encoder));
     khal_encoder_release(encoder);
@@ -283,7 +303,8 @@ static void leaks_are_reported_where_they_were_made(void** state)
     /* The module is the function's alone by now, so it is none of the program's. */
     assert_int_equal(r.count, 3);
     char expected[256];
-    snprintf(expected, sizeof expected, "buffer \"first\" made at %s:%d is still alive|first", __FILE__, line);
+    snprintf(expected, sizeof expected, "buffer \"first\" made at %s:%d is still alive|first",
+             __FILE__, above + 1);
     assert_non_null(strstr(r.text[0], "function \"write\" made at "));
     assert_string_equal(r.text[1], expected);
     assert_string_equal(r.text[2], "buffer \"\" made at elsewhere.c:123 is still alive|");
@@ -296,7 +317,8 @@ static void nothing_is_reported_without_leaks(void** state)
 {
     (void)state;
     reports r = {0};
-    khal_device* device = open_noop_with((khal_device_desc){.debug = true, .diagnostic = note, .diagnostic_user = &r});
+    khal_device* device = open_noop_with(
+        (khal_device_desc){.debug = true, .diagnostic = note, .diagnostic_user = &r});
     khal_buffer* buffer = make_buffer(device, 4);
     khal_encoder* encoder = make_encoder(device);
     const uint8_t pattern = 0;
@@ -310,7 +332,8 @@ static void nothing_is_reported_without_leaks(void** state)
     assert_int_equal(r.count, 0);
 }
 
-/* ---- memory that runs out ---------------------------------------------------------------------- */
+/* ---- memory that runs out ----------------------------------------------------------------------
+ */
 
 static khal_status first_failure;
 static char first_message[200];
@@ -339,21 +362,36 @@ static void whole_program(counted* c)
     khal_pass* pass;
     void* memory;
     char out[64];
-    if (note_failure(khal_device_open_begin(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .allocator = COUNTED(*c)}, &opening)) &&
-        note_failure(khal_device_open_poll(opening, &device)) && note_failure(khal_buffer_create(device, &(khal_buffer_desc){.size = 4096, .usage = 0xff}, &a)) &&
-        note_failure(khal_buffer_create(device, &(khal_buffer_desc){.size = 4096, .usage = 0xff}, &b)) &&
-        note_failure(khal_module_load(device, &(khal_module_desc){.library = &front_library}, &module)) &&
-        note_failure(khal_module_load(device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl}, &foreign)) &&
-        note_failure(khal_function_create(module, &(khal_function_desc){.entry_point = "write"}, &function)) &&
-        note_failure(khal_function_create(foreign, &(khal_function_desc){.bindings = &(khal_binding_desc){0}, .binding_count = 1}, &foreign_function)) &&
+    if (note_failure(khal_device_open_begin(
+            &(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .allocator = COUNTED(*c)},
+            &opening)) &&
+        note_failure(khal_device_open_poll(opening, &device)) &&
+        note_failure(
+            khal_buffer_create(device, &(khal_buffer_desc){.size = 4096, .usage = 0xff}, &a)) &&
+        note_failure(
+            khal_buffer_create(device, &(khal_buffer_desc){.size = 4096, .usage = 0xff}, &b)) &&
+        note_failure(
+            khal_module_load(device, &(khal_module_desc){.library = &front_library}, &module)) &&
+        note_failure(khal_module_load(
+            device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl}, &foreign)) &&
+        note_failure(khal_function_create(module, &(khal_function_desc){.entry_point = "write"},
+                                          &function)) &&
+        note_failure(khal_function_create(
+            foreign, &(khal_function_desc){.bindings = &(khal_binding_desc){0}, .binding_count = 1},
+            &foreign_function)) &&
         note_failure(khal_encoder_create(device, NULL, &encoder)) &&
-        note_failure(khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 4}, &timestamps)) &&
-        note_failure(khal_readback_create(device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 2}, &readback)) &&
-        note_failure(khal_buffer_map(a, 0, 64, KHAL_MAP_READ, 0, &memory)) && note_failure(khal_buffer_unmap(a)) &&
+        note_failure(
+            khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 4}, &timestamps)) &&
+        note_failure(khal_readback_create(
+            device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 2}, &readback)) &&
+        note_failure(khal_buffer_map(a, 0, 64, KHAL_MAP_READ, 0, &memory)) &&
+        note_failure(khal_buffer_unmap(a)) &&
         note_failure(khal_copy_between(bytes(a, 0, 64), bytes(b, 0, 64), 0))) {
-        khal_pass_begin(encoder, &(khal_pass_desc){.label = "pass", .timestamps = timestamps}, &pass);
+        khal_pass_begin(encoder, &(khal_pass_desc){.label = "pass", .timestamps = timestamps},
+                        &pass);
         for (uint64_t i = 0; i < 100; ++i) /* with holes, so that sets of ranges grow */
-            dispatch(pass, i % 2 == 0 ? function : foreign_function, 1, &(khal_slice){a, i * 32, 16, 4});
+            dispatch(pass, i % 2 == 0 ? function : foreign_function, 1,
+                     &(khal_slice){a, i * 32, 16, 4});
         khal_pass_end(pass);
         khal_readback_request_copy(readback, encoder, (khal_slice[]){bytes(a, 0, 64)}, 1);
         const khal_status finished = khal_encoder_finish(encoder, &commands);
@@ -399,7 +437,8 @@ static void memory_runs_out_at_every_place(void** state)
             break; /* there was more than it needs */
         if (first_failure != KHAL_OK) {
             if (first_failure != KHAL_OUT_OF_MEMORY)
-                fail_msg("%s when allocation %d fails: %s", khal_status_name(first_failure), n, first_message);
+                fail_msg("%s when allocation %d fails: %s", khal_status_name(first_failure), n,
+                         first_message);
             ++failures;
         }
     }

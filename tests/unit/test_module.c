@@ -1,4 +1,5 @@
-/* Modules and functions: formats told apart, broken code refused, the cache, layouts, and loading in steps. */
+/* Modules and functions: formats told apart, broken code refused, the cache, layouts, and loading
+ * in steps. */
 #include "front.h"
 
 static khal_device* device;
@@ -19,7 +20,8 @@ static int tear_down(void** state)
 
 static khal_status load(const void* code, size_t size, khal_module** out_module)
 {
-    return khal_module_load(device, &(khal_module_desc){.code = code, .code_size = size}, out_module);
+    return khal_module_load(device, &(khal_module_desc){.code = code, .code_size = size},
+                            out_module);
 }
 
 static khal_module* loads(const void* code, size_t size)
@@ -32,28 +34,33 @@ static khal_module* loads(const void* code, size_t size)
 #define LOADS_TEXT(text) loads(text, strlen(text))
 
 static const uint32_t spirv[] = {
-    0x07230203, 0x00010300, 0, 100, 0,
-    0x00020011, 1,                                   /* OpCapability Shader */
-    0x0006000f, 5, 4, 0x6e69616d, 0, 9,              /* OpEntryPoint GLCompute %4 "main" %9 */
-    0x0007000f, 5, 5, 0x65746661, 0x72, 9, 8,        /* OpEntryPoint GLCompute %5 "after" %9 %8 */
-    0x0005000f, 4, 6, 0x00676966, 9,                 /* OpEntryPoint Fragment %6 "fig": none of ours */
-    0x00060010, 4, 17, 8, 4, 2,                      /* OpExecutionMode %4 LocalSize 8 4 2 */
-    0x00040047, 7, 1, 42,                            /* OpDecorate %7 SpecId 42 */
-    0x00040047, 9, 1, 7,                             /* OpDecorate %9 SpecId 7 */
+    0x07230203, 0x00010300, 0,  100,        0,    0x00020011,
+    1,                                               /* OpCapability Shader */
+    0x0006000f, 5,          4,  0x6e69616d, 0,    9, /* OpEntryPoint GLCompute %4 "main" %9 */
+    0x0007000f, 5,          5,  0x65746661, 0x72, 9,
+    8,                                         /* OpEntryPoint GLCompute %5 "after" %9 %8 */
+    0x0005000f, 4,          6,  0x00676966, 9, /* OpEntryPoint Fragment %6 "fig": none of ours */
+    0x00060010, 4,          17, 8,          4,    2, /* OpExecutionMode %4 LocalSize 8 4 2 */
+    0x00040047, 7,          1,  42,                  /* OpDecorate %7 SpecId 42 */
+    0x00040047, 9,          1,  7,                   /* OpDecorate %9 SpecId 7 */
 };
 
-static const char wgsl[] = "// fn comment() is none\n"
-                           "/* @compute fn nor_this() */\n"
-                           "override scale: f32 = 1.0;\n@id(3) override other: u32;\n"
-                           "@group(0) @binding(0) var<storage, read_write> x: array<f32>;\n"
-                           "fn helper() {}\n"
-                           "@compute @workgroup_size(64) fn one(@builtin(global_invocation_id) id: vec3u) { helper(); }\n"
-                           "@workgroup_size(8u, 4) @compute\nfn two() {}\n"
-                           "@compute @workgroup_size(scale_by) fn three() {}\n";
-static const char ptx[] = "//\n// made by a compiler\n//\n.version 8.0\n.target sm_80\n.address_size 64\n"
-                          ".func helper() { ret; }\n.visible .entry first(\n.param .u64 p0)\n{ ret; }\n.entry second() { ret; }\n";
+static const char wgsl[] =
+    "// fn comment() is none\n"
+    "/* @compute fn nor_this() */\n"
+    "override scale: f32 = 1.0;\n@id(3) override other: u32;\n"
+    "@group(0) @binding(0) var<storage, read_write> x: array<f32>;\n"
+    "fn helper() {}\n"
+    "@compute @workgroup_size(64) fn one(@builtin(global_invocation_id) id: vec3u) { helper(); }\n"
+    "@workgroup_size(8u, 4) @compute\nfn two() {}\n"
+    "@compute @workgroup_size(scale_by) fn three() {}\n";
+static const char ptx[] =
+    "//\n// made by a compiler\n//\n.version 8.0\n.target sm_80\n.address_size 64\n"
+    ".func helper() { ret; }\n.visible .entry first(\n.param .u64 p0)\n{ ret; }\n.entry second() { "
+    "ret; }\n";
 static const char msl[] = "#include <metal_stdlib>\nusing namespace metal;\n"
-                          "float helper(float x) { return x; }\n// kernel void comment()\nkernel void main0(device float* x [[buffer(0)]]) {}\n";
+                          "float helper(float x) { return x; }\n// kernel void comment()\nkernel "
+                          "void main0(device float* x [[buffer(0)]]) {}\n";
 
 static void has_kernels(khal_module* module, uint32_t count, const char* const* names)
 {
@@ -70,10 +77,12 @@ static void formats_are_told_apart(void** state)
     has_kernels(loads(spirv, sizeof spirv), 2, (const char*[]){"main", "after"});
     uint32_t swapped[sizeof spirv / 4];
     for (size_t i = 0; i < sizeof spirv / 4; ++i)
-        swapped[i] = spirv[i] >> 24 | (spirv[i] >> 8 & 0xff00) | (spirv[i] << 8 & 0xff0000) | spirv[i] << 24;
+        swapped[i] =
+            spirv[i] >> 24 | (spirv[i] >> 8 & 0xff00) | (spirv[i] << 8 & 0xff0000) | spirv[i] << 24;
     has_kernels(loads(swapped, sizeof swapped), 2, (const char*[]){"main", "after"});
     has_kernels(LOADS_TEXT(wgsl), 3, (const char*[]){"one", "two", "three"});
-    has_kernels(loads(wgsl, sizeof wgsl), 3, (const char*[]){"one", "two", "three"}); /* with its final 0 */
+    has_kernels(loads(wgsl, sizeof wgsl), 3,
+                (const char*[]){"one", "two", "three"}); /* with its final 0 */
     has_kernels(LOADS_TEXT(ptx), 2, (const char*[]){"first", "second"});
     has_kernels(LOADS_TEXT(msl), 1, (const char*[]){"main0"});
     unsigned char elf[64] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
@@ -110,7 +119,8 @@ static void anything_else_is_refused(void** state)
     }
     assert_int_equal(load("abc", 3, &module), KHAL_UNSUPPORTED);
     assert_non_null(strstr(khal_error_get()->message, "61 62 63")); /* what it got */
-    assert_non_null(strstr(khal_error_get()->message, "SPIR-V, WGSL, PTX, cubin, MSL")); /* what it takes */
+    assert_non_null(
+        strstr(khal_error_get()->message, "SPIR-V, WGSL, PTX, cubin, MSL")); /* what it takes */
 }
 
 static void devices_take_their_own_formats_alone(void** state)
@@ -120,10 +130,16 @@ static void devices_take_their_own_formats_alone(void** state)
     khal_module* module;
     OK(khal_device_open(&(khal_device_desc){.name = "noop, little"}, &little));
     OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CPU}, &cpu));
-    FAILS(MODULE_FORMAT, khal_module_load(little, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl}, &module));
-    assert_int_equal(khal_module_load(cpu, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv}, &module), KHAL_UNSUPPORTED);
+    FAILS(MODULE_FORMAT,
+          khal_module_load(little, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl},
+                           &module));
+    assert_int_equal(khal_module_load(cpu,
+                                      &(khal_module_desc){.code = spirv, .code_size = sizeof spirv},
+                                      &module),
+                     KHAL_UNSUPPORTED);
     assert_non_null(strstr(khal_error_get()->message, "SPIR-V"));
-    FAILS(MODULE_NO_CODE, khal_module_load(little, &(khal_module_desc){.library = &front_library}, &module));
+    FAILS(MODULE_NO_CODE,
+          khal_module_load(little, &(khal_module_desc){.library = &front_library}, &module));
     OK(khal_module_load(cpu, &(khal_module_desc){.library = &front_library}, &module));
     khal_module_release(module);
     khal_code code = front_codes[0];
@@ -133,7 +149,8 @@ static void devices_take_their_own_formats_alone(void** state)
     FAILS(MODULE_VERSION, khal_module_load(cpu, &(khal_module_desc){.library = &library}, &module));
     code.abi = KHAL_CPU_ABI;
     code.cpu_kernels = NULL;
-    FAILS(MODULE_MALFORMED, khal_module_load(cpu, &(khal_module_desc){.library = &library}, &module));
+    FAILS(MODULE_MALFORMED,
+          khal_module_load(cpu, &(khal_module_desc){.library = &library}, &module));
     code.format = 1000;
     FAILS(MODULE_NO_CODE, khal_module_load(cpu, &(khal_module_desc){.library = &library}, &module));
     khal_device_release(little);
@@ -173,7 +190,8 @@ static void broken_spirv(void** state)
     FAILS(MODULE_MALFORMED, load(no_length, sizeof no_length, &module));
     const uint32_t too_long[] = {0x07230203, 0x00010000, 0, 10, 0, 0x00030011, 1};
     FAILS(MODULE_MALFORMED, load(too_long, sizeof too_long, &module));
-    const uint32_t endless_name[] = {0x07230203, 0x00010000, 0, 10, 0, 0x0004000f, 5, 4, 0x6e69616d};
+    const uint32_t endless_name[] = {0x07230203, 0x00010000, 0, 10,        0,
+                                     0x0004000f, 5,          4, 0x6e69616d};
     FAILS(MODULE_MALFORMED, load(endless_name, sizeof endless_name, &module));
     const uint32_t short_entry[] = {0x07230203, 0x00010000, 0, 10, 0, 0x0003000f, 5, 4};
     FAILS(MODULE_MALFORMED, load(short_entry, sizeof short_entry, &module));
@@ -193,7 +211,9 @@ static void the_cache_compares_content(void** state)
     khal_module* c = loads(copy, sizeof copy);
     assert_ptr_not_equal(a, c);
     khal_module* d;
-    OK(khal_module_load(device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl, .passthrough = true}, &d));
+    OK(khal_module_load(
+        device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl, .passthrough = true},
+        &d));
     assert_ptr_not_equal(a, d);
     assert_int_equal(statistics(device).live_objects, 3);
     khal_module_release(a);
@@ -242,10 +262,15 @@ static void loading_in_steps(void** state)
     khal_binding_desc binding = {.access = KHAL_ACCESS_READ, .element_size = 8};
     khal_specialization specialization = {3, 4, &constant};
     atomic_store(&control->pending_polls, 3);
-    OK(khal_module_load_begin(device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl}, &module));
+    OK(khal_module_load_begin(device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl},
+                              &module));
     /* A function may begin before its module is there; what it was given may go. */
-    OK(khal_function_create_begin(module, &(khal_function_desc){.entry_point = name, .bindings = &binding, .binding_count = 1,
-                                                                .specializations = &specialization, .specialization_count = 1},
+    OK(khal_function_create_begin(module,
+                                  &(khal_function_desc){.entry_point = name,
+                                                        .bindings = &binding,
+                                                        .binding_count = 1,
+                                                        .specializations = &specialization,
+                                                        .specialization_count = 1},
                                   &function));
     memset(name, 'x', 3);
     memset(&binding, 0xff, sizeof binding);
@@ -264,8 +289,13 @@ static void loading_in_steps(void** state)
 
     /* A failure waits for whoever asks, again and again. */
     atomic_store(&control->fail[NOOP_MODULE_POLL], 1);
-    OK(khal_module_load_begin(device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl}, &module));
-    OK(khal_function_create_begin(module, &(khal_function_desc){.entry_point = "one", .bindings = &(khal_binding_desc){0}, .binding_count = 1}, &function));
+    OK(khal_module_load_begin(device, &(khal_module_desc){.code = wgsl, .code_size = sizeof wgsl},
+                              &module));
+    OK(khal_function_create_begin(module,
+                                  &(khal_function_desc){.entry_point = "one",
+                                                        .bindings = &(khal_binding_desc){0},
+                                                        .binding_count = 1},
+                                  &function));
     FAILS(MODULE_COMPILE, khal_function_create_poll(function));
     FAILS(MODULE_COMPILE, khal_function_create_poll(function));
     FAILS(MODULE_COMPILE, khal_module_load_poll(module));
@@ -273,8 +303,10 @@ static void loading_in_steps(void** state)
     khal_module_release(module);
     /* Released before it is ready. */
     atomic_store(&control->pending_polls, 100);
-    OK(khal_module_load_begin(device, &(khal_module_desc){.code = ptx, .code_size = sizeof ptx}, &module));
-    OK(khal_function_create_begin(module, &(khal_function_desc){.entry_point = "first", .push_constant_size = 4}, &function));
+    OK(khal_module_load_begin(device, &(khal_module_desc){.code = ptx, .code_size = sizeof ptx},
+                              &module));
+    OK(khal_function_create_begin(
+        module, &(khal_function_desc){.entry_point = "first", .push_constant_size = 4}, &function));
     khal_module_release(module);
     khal_function_release(function);
     atomic_store(&control->pending_polls, 0);
@@ -289,8 +321,11 @@ static void reflection_of_libraries(void** state)
     khal_function_release(function);
 
     khal_module* module = load_front(device);
-    const khal_binding_desc right[2] = {{0, 0, KHAL_ARG_BUFFER, KHAL_ACCESS_READ | KHAL_ACCESS_WRITE, 4}, {0, 1, 0, KHAL_ACCESS_READ, 0}};
-    khal_function_desc desc = {.entry_point = "add", .bindings = right, .binding_count = 2, .push_constant_size = 4};
+    const khal_binding_desc right[2] = {
+        {0, 0, KHAL_ARG_BUFFER, KHAL_ACCESS_READ | KHAL_ACCESS_WRITE, 4},
+        {0, 1, 0, KHAL_ACCESS_READ, 0}};
+    khal_function_desc desc = {
+        .entry_point = "add", .bindings = right, .binding_count = 2, .push_constant_size = 4};
     OK(khal_function_create(module, &desc, &function));
     khal_function_release(function);
     desc.push_constant_size = 8;
@@ -322,8 +357,10 @@ static void reflection_of_libraries(void** state)
 
     /* Tables that contradict themselves. */
     static const khal_arg_info args[] = {FLOATS("a", KHAL_ACCESS_READ, 7)};
-    static const khal_kernel_info kernels[] = {{.name = "broken", .args = args, .arg_count = 1, .binding_count = 1}};
-    static const khal_kernel_library library = {KHAL_LIBRARY_VERSION, 1, 1, "broken", kernels, front_codes};
+    static const khal_kernel_info kernels[] = {
+        {.name = "broken", .args = args, .arg_count = 1, .binding_count = 1}};
+    static const khal_kernel_library library = {KHAL_LIBRARY_VERSION, 1, 1, "broken", kernels,
+                                                front_codes};
     OK(khal_module_load(device, &(khal_module_desc){.library = &library}, &module));
     FAILS(MODULE_MALFORMED, khal_function_create(module, NULL, &function));
     khal_module_release(module);
@@ -338,14 +375,21 @@ static void kernels_over_the_limits(void** state)
         {.name = "local", .local_memory_size = 70000},
         {.name = "push", .push_constant_size = 5000},
         {.name = "huge", .workgroup_size = {UINT32_MAX, UINT32_MAX, UINT32_MAX}},
-        {.name = "fits", .workgroup_size = {1024, 1, 1}, .local_memory_size = 65536, .push_constant_size = 4096, .flags = KHAL_KERNEL_HAS_FP64},
+        {.name = "fits",
+         .workgroup_size = {1024, 1, 1},
+         .local_memory_size = 65536,
+         .push_constant_size = 4096,
+         .flags = KHAL_KERNEL_HAS_FP64},
     };
-    static const khal_kernel_library library = {KHAL_LIBRARY_VERSION, 6, 1, "limits", kernels, front_codes};
+    static const khal_kernel_library library = {KHAL_LIBRARY_VERSION, 6, 1, "limits", kernels,
+                                                front_codes};
     khal_module* module;
     khal_function* function;
     OK(khal_module_load(device, &(khal_module_desc){.library = &library}, &module));
     for (int i = 0; i < 5; ++i)
-        FAILS(FUNCTION_LIMIT, khal_function_create(module, &(khal_function_desc){.entry_point = kernels[i].name}, &function));
+        FAILS(FUNCTION_LIMIT,
+              khal_function_create(module, &(khal_function_desc){.entry_point = kernels[i].name},
+                                   &function));
     OK(khal_function_create(module, &(khal_function_desc){.entry_point = "fits"}, &function));
     khal_function_release(function);
     khal_module_release(module);
@@ -357,7 +401,8 @@ static void layouts_of_foreign_code(void** state)
     khal_function* function;
     khal_module* module = loads(wgsl, sizeof wgsl);
     const khal_binding_desc bindings[2] = {{0, 0, 0, 0, 12}, {1, 0, KHAL_ARG_CONSTANT, 0, 0}};
-    khal_function_desc desc = {.entry_point = "two", .bindings = bindings, .binding_count = 2, .push_constant_size = 20};
+    khal_function_desc desc = {
+        .entry_point = "two", .bindings = bindings, .binding_count = 2, .push_constant_size = 20};
     OK(khal_function_create(module, &desc, &function));
     const khal_kernel_info* info = khal_function_get_info(function);
     assert_string_equal(info->name, "two");
@@ -391,17 +436,22 @@ static void layouts_of_foreign_code(void** state)
     FAILS(ARGUMENT_NULL, khal_function_create(module, &desc, &function));
     khal_module_release(module);
 
-    /* A cubin does not tell its entry points here: any name goes to the driver, but there must be one. */
+    /* A cubin does not tell its entry points here: any name goes to the driver, but there must be
+     * one. */
     const unsigned char fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1};
     module = loads(fatbin, sizeof fatbin);
-    OK(khal_function_create(module, &(khal_function_desc){.entry_point = "whatever", .push_constant_size = 4}, &function));
+    OK(khal_function_create(
+        module, &(khal_function_desc){.entry_point = "whatever", .push_constant_size = 4},
+        &function));
     assert_string_equal(khal_function_get_info(function)->name, "whatever");
     khal_function_release(function);
-    FAILS(ENTRY_POINT, khal_function_create(module, &(khal_function_desc){.push_constant_size = 4}, &function));
+    FAILS(ENTRY_POINT,
+          khal_function_create(module, &(khal_function_desc){.push_constant_size = 4}, &function));
     khal_module_release(module);
 
     module = loads(spirv, sizeof spirv);
-    OK(khal_function_create(module, &(khal_function_desc){.entry_point = "after", .push_constant_size = 4}, &function));
+    OK(khal_function_create(
+        module, &(khal_function_desc){.entry_point = "after", .push_constant_size = 4}, &function));
     assert_int_equal(khal_function_get_info(function)->workgroup_size[0], 0);
     khal_function_release(function);
     khal_module_release(module);
@@ -413,9 +463,12 @@ static void constants_take_uniform_buffers(void** state)
     khal_buffer *uniform, *index;
     khal_pass* pass;
     khal_encoder* encoder = make_encoder(device);
-    khal_function *constant = make_function(device, "constant"), *read = make_function(device, "read");
-    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64, .usage = KHAL_USAGE_UNIFORM}, &uniform));
-    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64, .usage = KHAL_USAGE_INDIRECT}, &index));
+    khal_function *constant = make_function(device, "constant"),
+                  *read = make_function(device, "read");
+    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64, .usage = KHAL_USAGE_UNIFORM},
+                          &uniform));
+    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64, .usage = KHAL_USAGE_INDIRECT},
+                          &index));
     OK(khal_pass_begin(encoder, NULL, &pass));
     OK(dispatch(pass, constant, 1, &(khal_slice){uniform, 16, 16, 0}));
     FAILS(BUFFER_USAGE, dispatch(pass, read, 1, &(khal_slice){uniform, 0, 16, 0}));

@@ -28,7 +28,11 @@ static int tear_down(void** state)
 static khal_readback* make(uint64_t capacity, uint32_t element_size, uint32_t slots)
 {
     khal_readback* readback;
-    OK(khal_readback_create(device, &(khal_readback_desc){.capacity_count = capacity, .element_size = element_size, .slot_count = slots}, &readback));
+    OK(khal_readback_create(device,
+                            &(khal_readback_desc){.capacity_count = capacity,
+                                                  .element_size = element_size,
+                                                  .slot_count = slots},
+                            &readback));
     return readback;
 }
 
@@ -102,7 +106,8 @@ static void recorded_reads_take_slots_at_submit(void** state)
 {
     (void)state;
     khal_readback* readback = make(64, 1, 2);
-    OK(khal_readback_request_copy(readback, encoder, (khal_slice[]){bytes(buffer, 0, 10), bytes(buffer, 100, 20)}, 2));
+    OK(khal_readback_request_copy(readback, encoder,
+                                  (khal_slice[]){bytes(buffer, 0, 10), bytes(buffer, 100, 20)}, 2));
     assert_true(khal_readback_is_idle(readback));
     assert_int_equal(khal_readback_try_take(readback, out, 30), KHAL_NOTHING_REQUESTED);
     OK(khal_submit(encoder, NULL));
@@ -132,16 +137,22 @@ static void more_than_fits(void** state)
 {
     (void)state;
     khal_readback* readback = make(4, 8, 1);
-    OK(khal_readback_request_copy(readback, encoder, (khal_slice[]){bytes(buffer, 0, 16), bytes(buffer, 0, 16)}, 2));
-    FAILS(READBACK_CAPACITY, khal_readback_request_copy(readback, encoder, (khal_slice[]){bytes(buffer, 0, 16), bytes(buffer, 0, 24)}, 2));
+    OK(khal_readback_request_copy(readback, encoder,
+                                  (khal_slice[]){bytes(buffer, 0, 16), bytes(buffer, 0, 16)}, 2));
+    FAILS(READBACK_CAPACITY,
+          khal_readback_request_copy(
+              readback, encoder, (khal_slice[]){bytes(buffer, 0, 16), bytes(buffer, 0, 24)}, 2));
     FAILS(READBACK_CAPACITY, khal_submit(encoder, NULL));
     FAILS(SLICE_ELEMENT_SIZE, request(readback, 4));
-    FAILS(SLICE_RANGE, khal_readback_request(readback, (khal_slice[]){bytes(buffer, 8, UINT64_MAX - 8)}, 1));
+    FAILS(SLICE_RANGE,
+          khal_readback_request(readback, (khal_slice[]){bytes(buffer, 8, UINT64_MAX - 8)}, 1));
     FAILS(SLICE_NULL, khal_readback_request(readback, (khal_slice[]){khal_slice_all(NULL)}, 1));
     FAILS(ARGUMENT_NULL, khal_readback_request(readback, NULL, 1));
     khal_buffer* uncopied;
-    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 8, .usage = KHAL_USAGE_STORAGE}, &uncopied));
-    FAILS(BUFFER_USAGE, khal_readback_request(readback, (khal_slice[]){khal_slice_all(uncopied)}, 1));
+    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 8, .usage = KHAL_USAGE_STORAGE},
+                          &uncopied));
+    FAILS(BUFFER_USAGE,
+          khal_readback_request(readback, (khal_slice[]){khal_slice_all(uncopied)}, 1));
     assert_true(khal_readback_is_idle(readback));
     khal_buffer_release(uncopied);
     khal_readback_release(readback);
@@ -203,14 +214,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(answers_of_a_take),
-        TEST(a_failed_submission_fails_the_read),
-        TEST(slots_are_taken_in_order),
-        TEST(recorded_reads_take_slots_at_submit),
-        TEST(more_than_fits),
-        TEST(cancelling),
-        TEST(released_while_in_flight),
-        TEST(requests_take_tickets),
+        TEST(answers_of_a_take),        TEST(a_failed_submission_fails_the_read),
+        TEST(slots_are_taken_in_order), TEST(recorded_reads_take_slots_at_submit),
+        TEST(more_than_fits),           TEST(cancelling),
+        TEST(released_while_in_flight), TEST(requests_take_tickets),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Encoders: what sticks, what a submit leaves behind, commands that run again with other values, and no allocation on the way. */
+/* Encoders: what sticks, what a submit leaves behind, commands that run again with other values,
+ * and no allocation on the way. */
 #include "front.h"
 
 static khal_device* device;
@@ -78,25 +79,33 @@ static khal_pass* begin(const char* label)
 static khal_status add_with(khal_pass* pass, khal_slice slice, uint32_t push, uint32_t* out_index)
 {
     const khal_slice slices[2] = {slice, khal_slice_all(b)};
-    return khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = add, .grid = khal_threads(4, 1, 1), .bindings = slices, .binding_count = 2,
-                                                          .push_constants = &push, .push_constant_size = 4},
+    return khal_pass_dispatch(pass,
+                              &(khal_dispatch_desc){.function = add,
+                                                    .grid = khal_threads(4, 1, 1),
+                                                    .bindings = slices,
+                                                    .binding_count = 2,
+                                                    .push_constants = &push,
+                                                    .push_constant_size = 4},
                               out_index);
 }
 
-/* ---- what sticks ------------------------------------------------------------------------------- */
+/* ---- what sticks -------------------------------------------------------------------------------
+ */
 
 static void the_first_error_sticks(void** state)
 {
     (void)state;
     const uint32_t pattern = 1;
     OK(khal_encoder_fill(encoder, bytes(a, 0, 64), &pattern, 4));
-    assert_int_equal(khal_encoder_fill(encoder, bytes(a, 0, 64), &pattern, 3), KHAL_INVALID_ARGUMENT);
+    assert_int_equal(khal_encoder_fill(encoder, bytes(a, 0, 64), &pattern, 3),
+                     KHAL_INVALID_ARGUMENT);
     char first[1024];
     memcpy(first, khal_error_get()->message, sizeof first);
     khal_error_clear();
     /* Later calls return the same and record nothing of their own. */
     khal_pass* pass;
-    assert_int_equal(khal_encoder_copy(encoder, khal_slice_all(NULL), khal_slice_all(NULL)), KHAL_INVALID_ARGUMENT);
+    assert_int_equal(khal_encoder_copy(encoder, khal_slice_all(NULL), khal_slice_all(NULL)),
+                     KHAL_INVALID_ARGUMENT);
     assert_int_equal(khal_pass_begin(encoder, NULL, &pass), KHAL_INVALID_ARGUMENT);
     assert_non_null(pass);
     assert_int_equal(dispatch(pass, none, 0, NULL), KHAL_INVALID_ARGUMENT);
@@ -143,7 +152,8 @@ static void finish_returns_the_error_too(void** state)
 {
     (void)state;
     khal_commands* commands = (khal_commands*)(uintptr_t)1;
-    assert_int_equal(khal_encoder_copy(encoder, khal_slice_all(NULL), khal_slice_all(a)), KHAL_INVALID_ARGUMENT);
+    assert_int_equal(khal_encoder_copy(encoder, khal_slice_all(NULL), khal_slice_all(a)),
+                     KHAL_INVALID_ARGUMENT);
     FAILS(SLICE_NULL, khal_encoder_finish(encoder, &commands));
     assert_ptr_equal(commands, (khal_commands*)(uintptr_t)1);
     OK(khal_submit(encoder, NULL));
@@ -178,7 +188,8 @@ static void a_submit_leaves_the_encoder_empty(void** state)
     assert_int_equal(seen.commands, 0);
 }
 
-/* ---- what is recorded -------------------------------------------------------------------------- */
+/* ---- what is recorded --------------------------------------------------------------------------
+ */
 
 static void dispatches_are_numbered(void** state)
 {
@@ -188,7 +199,8 @@ static void dispatches_are_numbered(void** state)
     assert_int_equal(khal_pass_get_dispatch_count(pass), 0);
     OK(add_with(pass, khal_slice_all(a), 7, &index));
     assert_int_equal(index, 0);
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = none, .grid = khal_threads(1, 0, 1)}, &index));
+    OK(khal_pass_dispatch(
+        pass, &(khal_dispatch_desc){.function = none, .grid = khal_threads(1, 0, 1)}, &index));
     assert_int_equal(index, 1); /* though nothing runs */
     OK(khal_pass_end(pass));
     pass = begin("second");
@@ -216,8 +228,13 @@ static void inputs_are_borrowed_for_the_call(void** state)
     uint32_t push = 5;
     khal_slice slices[2] = {khal_slice_all(a), khal_slice_all(b)};
     khal_pass* pass = begin(label);
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = add, .grid = khal_threads(4, 1, 1), .bindings = slices, .binding_count = 2,
-                                                      .push_constants = &push, .push_constant_size = 4},
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = add,
+                                                .grid = khal_threads(4, 1, 1),
+                                                .bindings = slices,
+                                                .binding_count = 2,
+                                                .push_constants = &push,
+                                                .push_constant_size = 4},
                           NULL));
     memset(label, 'x', 5);
     push = 6;
@@ -266,17 +283,26 @@ static void push_constants_as_large_as_the_device_takes(void** state)
     khal_module* module;
     khal_function* function;
     memset(wide, 'w', sizeof wide);
-    OK(khal_module_load(device, &(khal_module_desc){.code = ptx, .code_size = sizeof ptx}, &module));
-    OK(khal_function_create(module, &(khal_function_desc){.entry_point = "k", .push_constant_size = sizeof wide}, &function));
+    OK(khal_module_load(device, &(khal_module_desc){.code = ptx, .code_size = sizeof ptx},
+                        &module));
+    OK(khal_function_create(
+        module, &(khal_function_desc){.entry_point = "k", .push_constant_size = sizeof wide},
+        &function));
     khal_pass* pass = begin(NULL);
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = function, .grid = khal_groups(1, 1, 1), .push_constants = wide, .push_constant_size = sizeof wide}, NULL));
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = function,
+                                                .grid = khal_groups(1, 1, 1),
+                                                .push_constants = wide,
+                                                .push_constant_size = sizeof wide},
+                          NULL));
     OK(khal_pass_end(pass));
     OK(khal_submit(encoder, NULL));
     khal_function_release(function);
     khal_module_release(module);
 }
 
-/* ---- commands ---------------------------------------------------------------------------------- */
+/* ---- commands ----------------------------------------------------------------------------------
+ */
 
 static khal_commands* finish(void)
 {
@@ -351,7 +377,8 @@ static void replaced_values_hold_from_the_next_submit(void** state)
     khal_commands_release(commands);
 }
 
-/* What is under way keeps its own values: the recording that the backend still reads is another one. */
+/* What is under way keeps its own values: the recording that the backend still reads is another
+ * one. */
 static const khal__submission* kept[8];
 static unsigned kept_count;
 static void keep(void* user, const khal__submission* submission)
@@ -395,7 +422,12 @@ static void no_operation_can_be_given_slices(void** state)
 {
     (void)state;
     khal_pass* pass = begin(NULL);
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = read_, .grid = khal_threads(0, 1, 1), .bindings = &(khal_slice){a, 0, 4, 4}, .binding_count = 1}, NULL));
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = read_,
+                                                .grid = khal_threads(0, 1, 1),
+                                                .bindings = &(khal_slice){a, 0, 4, 4},
+                                                .binding_count = 1},
+                          NULL));
     OK(khal_pass_end(pass));
     khal_commands* commands = finish();
     assert_int_equal(khal_commands_get_dispatch_count(commands), 1);
@@ -421,18 +453,25 @@ static void everything_is_recorded_again(void** state)
     khal_timestamps* timestamps;
     khal_readback* readback;
     OK(khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 64}, &timestamps));
-    OK(khal_readback_create(device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 16}, &readback));
+    OK(khal_readback_create(device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 16},
+                            &readback));
     for (int round = 0; round < 2; ++round) {
         OK(khal_encoder_fill(encoder, bytes(a, 0, 64), &pattern, 4));
         OK(khal_readback_request_copy(readback, encoder, NULL, 0));
-        OK(khal_readback_request_copy(readback, encoder, (khal_slice[]){bytes(a, 0, 4), bytes(a, 0, 0), bytes(b, 0, 4)}, 3));
-        OK(khal_pass_begin(encoder, &(khal_pass_desc){.label = "manual", .manual_barriers = true, .timestamps = timestamps}, &pass));
+        OK(khal_readback_request_copy(
+            readback, encoder, (khal_slice[]){bytes(a, 0, 4), bytes(a, 0, 0), bytes(b, 0, 4)}, 3));
+        OK(khal_pass_begin(
+            encoder,
+            &(khal_pass_desc){.label = "manual", .manual_barriers = true, .timestamps = timestamps},
+            &pass));
         OK(add_with(pass, bytes(a, 0, 64), 1, NULL));
         OK(add_with(pass, bytes(a, 0, 64), 2, NULL));
         OK(khal_pass_barrier(pass));
         OK(add_with(pass, bytes(a, 0, 64), 3, NULL));
         OK(khal_pass_end(pass));
-        OK(khal_encoder_native(encoder, &(khal_native_desc){.call = never, .reads = (khal_slice[]){bytes(a, 0, 4)}, .read_count = 1}));
+        OK(khal_encoder_native(encoder, &(khal_native_desc){.call = never,
+                                                            .reads = (khal_slice[]){bytes(a, 0, 4)},
+                                                            .read_count = 1}));
         OK(khal_readback_request_copy(readback, encoder, NULL, 0));
         pass = begin("automatic");
         OK(add_with(pass, bytes(a, 0, 64), 4, NULL));
@@ -494,9 +533,11 @@ static void replaced_buffers_are_let_go(void** state)
     assert_int_equal(statistics(device).buffer_count, 2);
 }
 
-/* ---- allocation -------------------------------------------------------------------------------- */
+/* ---- allocation --------------------------------------------------------------------------------
+ */
 
-static void frame(khal_device* d, khal_buffer* x, khal_function* f, khal_timestamps* t, khal_readback* r, khal_commands* commands, uint32_t value)
+static void frame(khal_device* d, khal_buffer* x, khal_function* f, khal_timestamps* t,
+                  khal_readback* r, khal_commands* commands, uint32_t value)
 {
     khal_pass* pass;
     khal_ticket ticket;
@@ -506,7 +547,9 @@ static void frame(khal_device* d, khal_buffer* x, khal_function* f, khal_timesta
     khal_encoder* e = make_encoder(d);
     OK(khal_encoder_fill(e, bytes(x, 0, 64), &value, 4));
     for (int p = 0; p < 3; ++p) {
-        OK(khal_pass_begin(e, &(khal_pass_desc){.label = "a pass", .timestamps = t, .manual_barriers = p == 1}, &pass));
+        OK(khal_pass_begin(
+            e, &(khal_pass_desc){.label = "a pass", .timestamps = t, .manual_barriers = p == 1},
+            &pass));
         for (uint64_t i = 0; i < 40; ++i)
             OK(dispatch(pass, f, 1, &(khal_slice){x, i * 128, 64, 4}));
         OK(khal_pass_end(pass));
@@ -544,11 +587,19 @@ static void a_shape_seen_before_allocates_nothing(void** state)
     khal_encoder* e = make_encoder(d);
     OK(khal_pass_begin(e, NULL, &pass));
     const khal_slice slices[2] = {khal_slice_all(x), khal_slice_all(x)};
-    OK(khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = g, .grid = khal_threads(4, 1, 1), .bindings = slices, .binding_count = 2, .push_constants = &push, .push_constant_size = 4}, NULL));
+    OK(khal_pass_dispatch(pass,
+                          &(khal_dispatch_desc){.function = g,
+                                                .grid = khal_threads(4, 1, 1),
+                                                .bindings = slices,
+                                                .binding_count = 2,
+                                                .push_constants = &push,
+                                                .push_constant_size = 4},
+                          NULL));
     OK(khal_pass_end(pass));
     OK(khal_encoder_finish(e, &commands));
     frame(d, x, f, t, r, commands, 0);
-    frame(d, x, f, t, r, commands, 1); /* here the commands have an earlier run to replace, from here on all is the same */
+    frame(d, x, f, t, r, commands,
+          1); /* here the commands have an earlier run to replace, from here on all is the same */
     const unsigned long long before = atomic_load(&c.total);
     assert_int_equal(statistics(d).host_allocations, before);
     for (uint32_t i = 0; i < 50; ++i)
@@ -566,7 +617,8 @@ static void a_shape_seen_before_allocates_nothing(void** state)
     assert_int_equal(atomic_load(&c.alive), 0);
 }
 
-/* ---- callbacks --------------------------------------------------------------------------------- */
+/* ---- callbacks ---------------------------------------------------------------------------------
+ */
 
 static khal_device* called_device;
 static unsigned calls;
@@ -612,10 +664,13 @@ static void callbacks_run_without_locks(void** state)
     FAILS(DRIVER, khal_submit(e, NULL)); /* and the record is still that of this call */
     assert_int_equal(calls, 2);
     atomic_store(&control->fail[NOOP_MODULE_POLL], 1);
-    FAILS(MODULE_COMPILE, khal_module_load(d, &(khal_module_desc){.code = "@compute fn f", .code_size = 13}, &module));
+    FAILS(MODULE_COMPILE,
+          khal_module_load(d, &(khal_module_desc){.code = "@compute fn f", .code_size = 13},
+                           &module));
     module = load_front(d);
     atomic_store(&control->fail[NOOP_FUNCTION_CREATE], 1);
-    FAILS(FUNCTION_COMPILE, khal_function_create(module, &(khal_function_desc){.entry_point = "add"}, &f));
+    FAILS(FUNCTION_COMPILE,
+          khal_function_create(module, &(khal_function_desc){.entry_point = "add"}, &f));
     atomic_store(&control->fail_execution, true);
     OK(khal_submit(e, &ticket));
     atomic_store(&control->fail_execution, false);

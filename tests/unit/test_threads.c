@@ -18,7 +18,8 @@ typedef struct shared {
 #define EXPECT(condition)                                                                          \
     do {                                                                                           \
         if (!(condition)) {                                                                        \
-            print_error("%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, khal_error_get()->message); \
+            print_error("%s:%d: %s: %s\n", __FILE__, __LINE__, #condition,                         \
+                        khal_error_get()->message);                                                \
             atomic_fetch_add(&s->failures, 1);                                                     \
         }                                                                                          \
     } while (0)
@@ -41,8 +42,10 @@ static void make_shared(shared* s)
     s->function = make_function(s->device, "write");
     khal_encoder* encoder = make_encoder(s->device);
     khal_pass* pass;
-    OK(khal_timestamps_create(s->device, &(khal_timestamps_desc){.capacity = 1000000}, &s->timestamps));
-    OK(khal_readback_create(s->device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 8}, &s->readback));
+    OK(khal_timestamps_create(s->device, &(khal_timestamps_desc){.capacity = 1000000},
+                              &s->timestamps));
+    OK(khal_readback_create(s->device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 8},
+                            &s->readback));
     OK(khal_pass_begin(encoder, &(khal_pass_desc){.timestamps = s->timestamps}, &pass));
     for (uint64_t i = 0; i < 8; ++i)
         OK(dispatch(pass, s->function, 1, &(khal_slice){s->buffer, i * 128, 64, 4}));
@@ -74,7 +77,8 @@ static void record_and_submit(void* user)
         khal_ticket ticket = 0;
         EXPECT(khal_encoder_create(s->device, NULL, &encoder) == KHAL_OK);
         khal_encoder_fill(encoder, bytes(s->buffer, 0, 64), &pattern, 4);
-        khal_pass_begin(encoder, &(khal_pass_desc){.label = "pass", .timestamps = s->timestamps}, &pass);
+        khal_pass_begin(encoder, &(khal_pass_desc){.label = "pass", .timestamps = s->timestamps},
+                        &pass);
         for (uint64_t i = 0; i < 10; ++i)
             dispatch(pass, s->function, 1, &(khal_slice){s->buffer, i * 64, 64, 4});
         khal_pass_end(pass);
@@ -102,7 +106,8 @@ static void use_shared_commands(void* user)
 {
     shared* s = user;
     for (uint32_t round = 0; round < ROUNDS; ++round) {
-        EXPECT(khal_commands_set_slice(s->commands, round % 8, 0, bytes(s->buffer, round % 100 * 4, 64)) == KHAL_OK);
+        EXPECT(khal_commands_set_slice(s->commands, round % 8, 0,
+                                       bytes(s->buffer, round % 100 * 4, 64)) == KHAL_OK);
         EXPECT(khal_commands_submit(s->commands, NULL) == KHAL_OK);
         EXPECT(khal_commands_submit(s->commands, NULL) == KHAL_OK);
     }
@@ -116,7 +121,8 @@ static void sharing_commands(void** state)
     uint32_t count;
     make_shared(&s);
     together(&s, use_shared_commands);
-    OK(khal_timestamps_read(s.timestamps, THREADS * ROUNDS * 2, entries, &count, NULL, KHAL_FOREVER));
+    OK(khal_timestamps_read(s.timestamps, THREADS * ROUNDS * 2, entries, &count, NULL,
+                            KHAL_FOREVER));
     assert_int_equal(count, THREADS * ROUNDS * 2);
     for (uint32_t i = 1; i < count; ++i)
         assert_true(entries[i].begin >= entries[i - 1].begin);
@@ -129,7 +135,8 @@ static void use_readback(void* user)
     shared* s = user;
     char out[64];
     for (int round = 0; round < ROUNDS; ++round) {
-        khal_status status = khal_readback_request(s->readback, (khal_slice[]){bytes(s->buffer, 0, 64)}, 1);
+        khal_status status =
+            khal_readback_request(s->readback, (khal_slice[]){bytes(s->buffer, 0, 64)}, 1);
         EXPECT(status == KHAL_OK || khal_error_get()->id == KHAL_ERROR_READBACK_BUSY);
         status = khal_readback_try_take(s->readback, out, 64);
         EXPECT(status == KHAL_OK || status == KHAL_NOT_READY || status == KHAL_NOTHING_REQUESTED);
@@ -157,10 +164,14 @@ static void come_and_go(void* user)
         khal_module* module = NULL;
         khal_function* function = NULL;
         EXPECT(khal_buffer_create(s->device, &(khal_buffer_desc){.size = 64}, &buffer) == KHAL_OK);
-        EXPECT(khal_module_load(s->device, &(khal_module_desc){.library = &front_library}, &module) == KHAL_OK);
-        EXPECT(khal_function_create(module, &(khal_function_desc){.entry_point = "none"}, &function) == KHAL_OK);
+        EXPECT(khal_module_load(s->device, &(khal_module_desc){.library = &front_library},
+                                &module) == KHAL_OK);
+        EXPECT(khal_function_create(module, &(khal_function_desc){.entry_point = "none"},
+                                    &function) == KHAL_OK);
         khal_module_release(module);
-        EXPECT(khal_module_load(s->device, &(khal_module_desc){.code = "@compute fn f() {}", .code_size = 18}, &module) == KHAL_OK);
+        EXPECT(khal_module_load(s->device,
+                                &(khal_module_desc){.code = "@compute fn f() {}", .code_size = 18},
+                                &module) == KHAL_OK);
         khal_function_release(function);
         khal_module_release(module);
         khal_buffer_release(buffer);
@@ -260,7 +271,9 @@ static void fail_in_thread(void* user)
     for (int round = 0; round < ROUNDS; ++round) {
         khal_buffer* buffer = NULL;
         snprintf(expected, sizeof expected, "%p-%d", (void*)expected, round);
-        EXPECT(khal_buffer_create(s->device, &(khal_buffer_desc){.size = 3, .element_size = 2, .label = expected}, &buffer) != KHAL_OK);
+        EXPECT(khal_buffer_create(
+                   s->device, &(khal_buffer_desc){.size = 3, .element_size = 2, .label = expected},
+                   &buffer) != KHAL_OK);
         EXPECT(strcmp(khal_error_get()->object, expected) == 0);
     }
 }

@@ -1,4 +1,5 @@
-/* Tickets: one timeline, polled and waited for, failures told, memory flat however many are under way. */
+/* Tickets: one timeline, polled and waited for, failures told, memory flat however many are under
+ * way. */
 #include "front.h"
 
 #include "platform/platform.h"

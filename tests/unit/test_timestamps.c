@@ -10,7 +10,8 @@ static int set_up(void** state)
     (void)state;
     device = open_noop();
     encoder = make_encoder(device);
-    OK(khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 4, .label = "times"}, &timestamps));
+    OK(khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 4, .label = "times"},
+                              &timestamps));
     return 0;
 }
 
@@ -27,7 +28,8 @@ static int tear_down(void** state)
 static void time_pass(const char* label)
 {
     khal_pass* pass;
-    OK(khal_pass_begin(encoder, &(khal_pass_desc){.label = label, .timestamps = timestamps}, &pass));
+    OK(khal_pass_begin(encoder, &(khal_pass_desc){.label = label, .timestamps = timestamps},
+                       &pass));
     OK(khal_pass_end(pass));
 }
 
@@ -67,20 +69,24 @@ static void answers_of_a_take(void** state)
     (void)state;
     khal_timestamp entries[4];
     uint32_t count = 99;
-    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL), KHAL_NOTHING_REQUESTED);
+    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL),
+                     KHAL_NOTHING_REQUESTED);
     noop_hold(device, 0);
     time_pass("a");
     OK(khal_submit(encoder, NULL));
-    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL), KHAL_NOTHING_REQUESTED);
+    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL),
+                     KHAL_NOTHING_REQUESTED);
     OK(khal_timestamps_request_read(timestamps));
     assert_false(khal_timestamps_is_idle(timestamps));
-    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL), KHAL_NOT_READY);
+    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL),
+                     KHAL_NOT_READY);
     assert_int_equal(count, 99);
     noop_hold(device, UINT64_MAX);
     OK(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL));
     assert_int_equal(count, 1);
     assert_true(khal_timestamps_is_idle(timestamps));
-    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL), KHAL_NOTHING_REQUESTED);
+    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL),
+                     KHAL_NOTHING_REQUESTED);
     /* With nothing timed there is nothing to wait for. */
     OK(khal_timestamps_request_read(timestamps));
     OK(khal_timestamps_try_take(timestamps, 0, NULL, &count, NULL));
@@ -171,8 +177,10 @@ static void a_failed_submission_fails_the_read(void** state)
     OK(khal_submit(encoder, NULL));
     atomic_store(&noop_control_of(device)->fail_execution, false);
     OK(khal_timestamps_request_read(timestamps));
-    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL), KHAL_EXECUTION_FAILED);
-    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL), KHAL_NOTHING_REQUESTED); /* the failure is taken */
+    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL),
+                     KHAL_EXECUTION_FAILED);
+    assert_int_equal(khal_timestamps_try_take(timestamps, 4, entries, &count, NULL),
+                     KHAL_NOTHING_REQUESTED); /* the failure is taken */
     time_pass("fine");
     OK(khal_submit(encoder, NULL));
     OK(khal_timestamps_read(timestamps, 4, entries, &count, NULL, KHAL_FOREVER));
@@ -223,7 +231,8 @@ static void devices_without_timestamps(void** state)
         OK(khal_pass_end(pass));
         OK(khal_timestamps_resolve(t, e));
         OK(khal_submit(e, NULL));
-        assert_int_equal(khal_timestamps_try_take(t, 0, NULL, &count, NULL), KHAL_NOTHING_REQUESTED);
+        assert_int_equal(khal_timestamps_try_take(t, 0, NULL, &count, NULL),
+                         KHAL_NOTHING_REQUESTED);
         OK(khal_timestamps_read(t, 0, NULL, &count, NULL, KHAL_FOREVER));
         assert_int_equal(count, 0);
     }
@@ -236,16 +245,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(passes_come_with_label_and_times),
-        TEST(answers_of_a_take),
-        TEST(passes_over_capacity_are_counted),
-        TEST(recorded_and_never_submitted),
-        TEST(commands_append_each_time),
-        TEST(a_reset_forgets_what_still_runs),
-        TEST(a_failed_submission_fails_the_read),
-        TEST(a_missing_value_is_a_failure),
-        TEST(a_timed_out_read_loses_nothing),
-        TEST(devices_without_timestamps),
+        TEST(passes_come_with_label_and_times),   TEST(answers_of_a_take),
+        TEST(passes_over_capacity_are_counted),   TEST(recorded_and_never_submitted),
+        TEST(commands_append_each_time),          TEST(a_reset_forgets_what_still_runs),
+        TEST(a_failed_submission_fails_the_read), TEST(a_missing_value_is_a_failure),
+        TEST(a_timed_out_read_loses_nothing),     TEST(devices_without_timestamps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,13 +21,25 @@ typedef struct noop_buffer {
 static atomic_uint open_failure;
 static atomic_bool is_missing;
 
-static noop_device* device_of(khal_device* device) { return khal__device_impl(device); }
+static noop_device* device_of(khal_device* device)
+{
+    return khal__device_impl(device);
+}
 
-noop_control* noop_control_of(khal_device* device) { return &device_of(device)->control; }
+noop_control* noop_control_of(khal_device* device)
+{
+    return &device_of(device)->control;
+}
 
-void noop_be_missing(bool missing) { atomic_store(&is_missing, missing); }
+void noop_be_missing(bool missing)
+{
+    atomic_store(&is_missing, missing);
+}
 
-void noop_fail_open(unsigned n) { atomic_store(&open_failure, n); }
+void noop_fail_open(unsigned n)
+{
+    atomic_store(&open_failure, n);
+}
 
 /* Counts the call; true when it is the one that is to fail. */
 static bool counts_down(atomic_uint* left)
@@ -50,7 +62,8 @@ static khal_status fail(khal_device* device, khal_error_id id, const char* what)
     return khal__fail(device, id, 7, NULL, "noop was told to fail %s", what);
 }
 
-/* ---- devices ----------------------------------------------------------------------------------- */
+/* ---- devices -----------------------------------------------------------------------------------
+ */
 
 /* Two of them: one that has everything, and one with little. */
 static void describe(uint32_t index, khal_device_info* info)
@@ -71,26 +84,31 @@ static void describe(uint32_t index, khal_device_info* info)
     info->limits.binding_count = index == 0 ? 64 : 8;
     info->limits.native_offset_alignment = index == 0 ? 1 : 256;
     if (index == 0) {
-        info->features = KHAL_FEATURE_TIMESTAMPS | KHAL_FEATURE_FP64 | KHAL_FEATURE_INT64 | KHAL_FEATURE_INT64_ATOMICS |
-                         KHAL_FEATURE_PRINTF | KHAL_FEATURE_HOST_MEMORY | KHAL_FEATURE_NATIVE_ENCODER | KHAL_FEATURE_SPIRV_PASSTHROUGH;
-        info->formats = 1u << KHAL_FORMAT_CPU | 1u << KHAL_FORMAT_SPIRV | 1u << KHAL_FORMAT_WGSL | 1u << KHAL_FORMAT_PTX |
-                        1u << KHAL_FORMAT_CUBIN | 1u << KHAL_FORMAT_MSL;
+        info->features = KHAL_FEATURE_TIMESTAMPS | KHAL_FEATURE_FP64 | KHAL_FEATURE_INT64 |
+                         KHAL_FEATURE_INT64_ATOMICS | KHAL_FEATURE_PRINTF |
+                         KHAL_FEATURE_HOST_MEMORY | KHAL_FEATURE_NATIVE_ENCODER |
+                         KHAL_FEATURE_SPIRV_PASSTHROUGH;
+        info->formats = 1u << KHAL_FORMAT_CPU | 1u << KHAL_FORMAT_SPIRV | 1u << KHAL_FORMAT_WGSL |
+                        1u << KHAL_FORMAT_PTX | 1u << KHAL_FORMAT_CUBIN | 1u << KHAL_FORMAT_MSL;
     } else {
         info->formats = 1u << KHAL_FORMAT_SPIRV;
     }
 }
 
-static khal_status noop_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count)
+static khal_status noop_enumerate(uint32_t capacity, khal_device_info* out_infos,
+                                  uint32_t* out_count)
 {
     if (atomic_load(&is_missing))
-        return khal__fail(NULL, KHAL_ERROR_BACKEND_UNAVAILABLE, 0, NULL, "noop was told to be missing");
+        return khal__fail(NULL, KHAL_ERROR_BACKEND_UNAVAILABLE, 0, NULL,
+                          "noop was told to be missing");
     for (uint32_t i = 0; i < capacity && i < 2; ++i)
         describe(i, &out_infos[i]);
     *out_count = 2;
     return KHAL_OK;
 }
 
-static khal_status noop_device_open(khal_device* device, uint32_t index, const khal_device_desc* desc)
+static khal_status noop_device_open(khal_device* device, uint32_t index,
+                                    const khal_device_desc* desc)
 {
     (void)desc;
     if (counts_down(&open_failure))
@@ -109,16 +127,21 @@ static void noop_device_close(khal_device* device)
     khal__mutex_destroy(&device_of(device)->lock);
 }
 
-/* ---- buffers: of no memory, so they read as zeroes ----------------------------------------------- */
+/* ---- buffers: of no memory, so they read as zeroes
+ * ----------------------------------------------- */
 
 static khal_status noop_buffer_create(khal_buffer* buffer, const khal_buffer_desc* desc)
 {
     (void)desc;
     khal_device* device = khal__buffer_device(buffer);
-    return fails(device, NOOP_BUFFER_CREATE) ? fail(device, KHAL_ERROR_OUT_OF_MEMORY, "a buffer") : KHAL_OK;
+    return fails(device, NOOP_BUFFER_CREATE) ? fail(device, KHAL_ERROR_OUT_OF_MEMORY, "a buffer")
+                                             : KHAL_OK;
 }
 
-static void noop_buffer_destroy(khal_buffer* buffer) { (void)buffer; }
+static void noop_buffer_destroy(khal_buffer* buffer)
+{
+    (void)buffer;
+}
 
 static khal_status noop_wait(khal_device* device, khal_ticket ticket, uint64_t timeout);
 
@@ -129,7 +152,8 @@ static khal_status after_work(khal_device* device, khal_ticket after, uint64_t t
     return noop_wait(device, after, timeout);
 }
 
-static khal_status noop_buffer_write(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size, khal_ticket after)
+static khal_status noop_buffer_write(khal_buffer* buffer, uint64_t offset, const void* data,
+                                     uint64_t size, khal_ticket after)
 {
     (void)offset;
     (void)data;
@@ -139,7 +163,8 @@ static khal_status noop_buffer_write(khal_buffer* buffer, uint64_t offset, const
     return fails(device, NOOP_BUFFER_WRITE) ? fail(device, KHAL_ERROR_DRIVER, "a write") : KHAL_OK;
 }
 
-static khal_status noop_buffer_read(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size, khal_ticket after, uint64_t timeout)
+static khal_status noop_buffer_read(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size,
+                                    khal_ticket after, uint64_t timeout)
 {
     (void)offset;
     khal_device* device = khal__buffer_device(buffer);
@@ -151,8 +176,8 @@ static khal_status noop_buffer_read(khal_buffer* buffer, uint64_t offset, void* 
     return status;
 }
 
-static khal_status noop_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, khal_ticket after, uint64_t timeout,
-                                   void** out)
+static khal_status noop_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size,
+                                   uint32_t mode, khal_ticket after, uint64_t timeout, void** out)
 {
     (void)mode;
     khal_device* device = khal__buffer_device(buffer);
@@ -165,7 +190,8 @@ static khal_status noop_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_
     const size_t lead = (size_t)(offset % 16);
     noop->shadow = size < SIZE_MAX - lead ? khal__alloc(device, lead + (size_t)size, 16) : NULL;
     if (noop->shadow == NULL)
-        return khal__fail(device, KHAL_ERROR_OUT_OF_MEMORY, 0, khal_buffer_get_label(buffer), "no memory for a map");
+        return khal__fail(device, KHAL_ERROR_OUT_OF_MEMORY, 0, khal_buffer_get_label(buffer),
+                          "no memory for a map");
     noop->shadow_size = lead + (size_t)size;
     memset(noop->shadow, 0, noop->shadow_size);
     *out = (char*)noop->shadow + lead;
@@ -180,12 +206,15 @@ static khal_status noop_buffer_flush(khal_buffer* buffer, uint64_t offset, uint6
     return fails(device, NOOP_BUFFER_FLUSH) ? fail(device, KHAL_ERROR_DRIVER, "a flush") : KHAL_OK;
 }
 
-static khal_status noop_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size, khal_ticket after, uint64_t timeout)
+static khal_status noop_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size,
+                                          khal_ticket after, uint64_t timeout)
 {
     (void)offset;
     (void)size;
     khal_device* device = khal__buffer_device(buffer);
-    return fails(device, NOOP_BUFFER_INVALIDATE) ? fail(device, KHAL_ERROR_DRIVER, "an invalidation") : after_work(device, after, timeout);
+    return fails(device, NOOP_BUFFER_INVALIDATE)
+               ? fail(device, KHAL_ERROR_DRIVER, "an invalidation")
+               : after_work(device, after, timeout);
 }
 
 static void noop_buffer_unmap(khal_buffer* buffer)
@@ -195,17 +224,23 @@ static void noop_buffer_unmap(khal_buffer* buffer)
     noop->shadow = NULL;
 }
 
-/* ---- modules and functions --------------------------------------------------------------------- */
+/* ---- modules and functions ---------------------------------------------------------------------
+ */
 
-static khal_status noop_module_create(khal_module* module, const khal_module_desc* desc, const khal_code* code)
+static khal_status noop_module_create(khal_module* module, const khal_module_desc* desc,
+                                      const khal_code* code)
 {
     (void)desc;
     (void)code;
     khal_device* device = khal__module_device(module);
-    return fails(device, NOOP_MODULE_CREATE) ? fail(device, KHAL_ERROR_MODULE_COMPILE, "a module") : KHAL_OK;
+    return fails(device, NOOP_MODULE_CREATE) ? fail(device, KHAL_ERROR_MODULE_COMPILE, "a module")
+                                             : KHAL_OK;
 }
 
-static void noop_module_destroy(khal_module* module) { (void)module; }
+static void noop_module_destroy(khal_module* module)
+{
+    (void)module;
+}
 
 static bool is_pending(khal_device* device)
 {
@@ -221,29 +256,42 @@ static khal_status noop_module_poll(khal_module* module)
     khal_device* device = khal__module_device(module);
     if (is_pending(device))
         return KHAL_NOT_READY;
-    return fails(device, NOOP_MODULE_POLL) ? fail(device, KHAL_ERROR_MODULE_COMPILE, "a module late") : KHAL_OK;
+    return fails(device, NOOP_MODULE_POLL)
+               ? fail(device, KHAL_ERROR_MODULE_COMPILE, "a module late")
+               : KHAL_OK;
 }
 
 static khal_status noop_function_create(khal_function* function, const khal_function_desc* desc)
 {
     (void)desc;
     khal_device* device = khal__module_device(khal__function_module(function));
-    return fails(device, NOOP_FUNCTION_CREATE) ? fail(device, KHAL_ERROR_FUNCTION_COMPILE, "a function") : KHAL_OK;
+    return fails(device, NOOP_FUNCTION_CREATE)
+               ? fail(device, KHAL_ERROR_FUNCTION_COMPILE, "a function")
+               : KHAL_OK;
 }
 
-static void noop_function_destroy(khal_function* function) { (void)function; }
+static void noop_function_destroy(khal_function* function)
+{
+    (void)function;
+}
 
 static khal_status noop_function_poll(khal_function* function)
 {
     khal_device* device = khal__module_device(khal__function_module(function));
     if (is_pending(device))
         return KHAL_NOT_READY;
-    return fails(device, NOOP_FUNCTION_POLL) ? fail(device, KHAL_ERROR_FUNCTION_COMPILE, "a function late") : KHAL_OK;
+    return fails(device, NOOP_FUNCTION_POLL)
+               ? fail(device, KHAL_ERROR_FUNCTION_COMPILE, "a function late")
+               : KHAL_OK;
 }
 
-/* ---- running: nothing runs, but what commands promise to the front is kept ----------------------- */
+/* ---- running: nothing runs, but what commands promise to the front is kept
+ * ----------------------- */
 
-static khal_ticket done_until(const noop_device* noop) { return noop->submitted < noop->held_after ? noop->submitted : noop->held_after; }
+static khal_ticket done_until(const noop_device* noop)
+{
+    return noop->submitted < noop->held_after ? noop->submitted : noop->held_after;
+}
 
 static khal_status noop_submit(khal_device* device, khal__submission* submission)
 {
@@ -253,8 +301,10 @@ static khal_status noop_submit(khal_device* device, khal__submission* submission
         return fail(device, KHAL_ERROR_DRIVER, "a submit");
     if (control->observe != NULL)
         control->observe(control->observe_user, submission);
-    const bool lose_timestamps = atomic_load_explicit(&control->lose_timestamps, memory_order_relaxed);
-    for (const khal__command* c = submission->has_results ? submission->commands : NULL; c != NULL; c = c->next) {
+    const bool lose_timestamps =
+        atomic_load_explicit(&control->lose_timestamps, memory_order_relaxed);
+    for (const khal__command* c = submission->has_results ? submission->commands : NULL; c != NULL;
+         c = c->next) {
         if (c->kind == KHAL__COMMAND_READ)
             memset(c->u.read.out, 0, (size_t)c->u.read.source.size);
         else if (c->kind == KHAL__COMMAND_TIMESTAMP && !lose_timestamps)
@@ -272,7 +322,10 @@ static khal_status noop_submit(khal_device* device, khal__submission* submission
     return KHAL_OK;
 }
 
-static khal_ticket noop_completed(khal_device* device) { return atomic_load_explicit(&device_of(device)->completed, memory_order_acquire); }
+static khal_ticket noop_completed(khal_device* device)
+{
+    return atomic_load_explicit(&device_of(device)->completed, memory_order_acquire);
+}
 
 static khal_status noop_wait(khal_device* device, khal_ticket ticket, uint64_t timeout)
 {

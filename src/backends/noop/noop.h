@@ -1,4 +1,5 @@
-/* Control of a noop device, for tests: work that is not done until told, calls that fail, a device that is lost. */
+/* Control of a noop device, for tests: work that is not done until told, calls that fail, a device
+ * that is lost. */
 #ifndef KHAL_NOOP_H
 #define KHAL_NOOP_H
 
@@ -26,12 +27,14 @@ typedef void (*noop_observe_fn)(void* user, const khal__submission* submission);
 
 typedef struct noop_control {
     atomic_ullong calls[NOOP_CALL_COUNT]; /* so far */
-    atomic_uint fail[NOOP_CALL_COUNT];    /* n: the n-th call from now fails; 0: none. Of device_open: see noop_fail_open */
-    atomic_uint pending_polls;            /* polls of modules and functions that are not ready yet */
-    atomic_bool fail_execution;           /* submissions from now on fail when they run */
-    atomic_bool lose_timestamps;          /* no values are given */
-    noop_observe_fn observe; void* observe_user; /* sees each submission; set it before the first */
-    atomic_ullong last_after;             /* `after` of the last write, read, map or invalidate */
+    atomic_uint fail[NOOP_CALL_COUNT]; /* n: the n-th call from now fails; 0: none. Of device_open:
+                                          see noop_fail_open */
+    atomic_uint pending_polls;         /* polls of modules and functions that are not ready yet */
+    atomic_bool fail_execution;        /* submissions from now on fail when they run */
+    atomic_bool lose_timestamps;       /* no values are given */
+    noop_observe_fn observe;
+    void* observe_user;       /* sees each submission; set it before the first */
+    atomic_ullong last_after; /* `after` of the last write, read, map or invalidate */
 } noop_control;
 
 noop_control* noop_control_of(khal_device* device);
