@@ -293,6 +293,10 @@ static bool reflection_is_sound(const khal_kernel_info* info)
         if (arg->index >= info->binding_count ||
             (arg->element_align & (arg->element_align - 1)) != 0)
             return false;
+        for (uint32_t k = 0; k < i; ++k)
+            if ((info->args[k].kind == KHAL_ARG_BUFFER || info->args[k].kind == KHAL_ARG_CONSTANT) &&
+                info->args[k].index == arg->index)
+                return false;
         ++bindings;
     }
     return bindings == info->binding_count;
