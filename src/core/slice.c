@@ -66,7 +66,7 @@ khal_status khal_slice_sub(khal_slice slice, uint64_t first, uint64_t count, kha
 {
     if (out_slice == NULL)
         return khal__fail_null(NULL, NULL, "out_slice");
-    khal__range range;
+    khal__range range = {NULL, 0, 0};
     if (slice.buffer != NULL && slice.element_size == 0)
         slice.element_size = slice.buffer->element_size;
     const khal_status status = khal__slice_resolve(NULL, &slice, &range);
@@ -78,7 +78,7 @@ khal_status khal_slice_reinterpret(khal_slice slice, uint32_t element_size, khal
 {
     if (out_slice == NULL)
         return khal__fail_null(NULL, NULL, "out_slice");
-    khal__range range;
+    khal__range range = {NULL, 0, 0};
     khal_status status = khal__slice_resolve(NULL, &slice, &range);
     if (status != KHAL_OK)
         return status;
