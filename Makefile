@@ -16,7 +16,8 @@ all: setup
 setup:
 	@scripts/setup.sh
 
-demo: all
+demo: setup
+	scripts/build.sh build release --target demo -j $(JOBS)
 	scripts/demo.sh
 
 test: setup

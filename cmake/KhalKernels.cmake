@@ -39,7 +39,8 @@ function(khal_add_kernels target source)
     target_sources(${target} PRIVATE ${base}.khal.c)
     target_include_directories(${target} PRIVATE ${folder})
     # What <khal/cpu.h> asks for: vectorised loops need maths without errno and traps. Kernels are optimised in
-    # debug builds too; KHAL_KERNEL_COMPILE_OPTIONS has the last word.
+    # debug builds too; KHAL_KERNEL_COMPILE_OPTIONS has the last word. How vectors are passed between functions is
+    # nobody's business: they stay inside one file (-Wno-psabi).
     if(NOT MSVC)
         set_property(SOURCE ${base}.khal.c PROPERTY COMPILE_OPTIONS
             -std=gnu11 -O3 -fno-math-errno -fno-trapping-math -Wno-psabi ${KHAL_KERNEL_COMPILE_OPTIONS})
