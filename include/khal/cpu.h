@@ -142,7 +142,7 @@
 #define KHAL_CPU_LEVEL KHAL_CPU_NAME(KHAL_CPU_LEVEL)
 
 /* Only ever compiled into their callers, at the caller's level. */
-#define KHAL_CPU_INLINE extern inline __attribute__((gnu_inline, always_inline, unused))
+#define KHAL_CPU_INLINE static inline __attribute__((always_inline, unused))
 #define KHAL_CPU_FUNCTION static __attribute__((unused))
 
 #include <khal/cpu/types.h>
