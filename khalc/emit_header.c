@@ -84,6 +84,8 @@ static void declare(scope* s, kc_loc loc, const char* name)
 
 static const char* scalar_name(const kc_type* t) /* as khal_slice_ and the vector types of kernel.h have it */
 {
+    if (t->kind == KC_TYPE_VOID)
+        return "void";
     if (t->kind == KC_TYPE_FLOAT)
         return t->width == 16 ? "half" : t->width == 32 ? "float" : "double";
     switch (t->width) {

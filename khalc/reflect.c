@@ -5,6 +5,7 @@
 #define MAX_ARGUMENTS 64u
 #define MAX_PUSH_CONSTANTS 4096u
 #define MAX_LOCAL_MEMORY 65536u
+#define UNTYPED_ALIGN 128u /* bytes: the widest type of OpenCL C, double16 */
 #define MAX_WORKGROUP 1024u
 
 static uint64_t align_up(uint64_t n, uint64_t align)
@@ -76,19 +77,21 @@ static void reflect_arg(kc_module* m, const kc_function* f, uint32_t index, khal
     const kc_type* value = kc_is_pointer(t) ? t->element : t;
     arg->name = param->name[0] ? param->name : kc_member_name(m, "", index);
     arg->type_name = kc_type_name(m, value);
-    const char* why = unpassable(&(visited){.m = m}, value);
+    /* void: bytes, whose real type only the kernel knows, so that the strictest alignment is asked for */
+    const bool is_untyped = kc_is_pointer(t) && value->kind == KC_TYPE_VOID;
+    const char* why = is_untyped ? NULL : unpassable(&(visited){.m = m}, value);
     if (why)
         kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT, "argument '%s' of kernel '%s' %s %s", arg->name, f->name,
                  value->kind == KC_TYPE_STRUCT ? "holds" : kc_is_pointer(t) ? "points to" : "is", why);
-    else if (value->size == 0)
+    else if (value->size == 0 && !is_untyped)
         kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT, "argument '%s' of kernel '%s' has a type of no size",
                  arg->name, f->name);
     else if (value->size > UINT32_MAX)
         kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT,
                  "argument '%s' of kernel '%s' has an element of %" PRIu64 " bytes; at most 4294967295 can be", arg->name,
                  f->name, value->size);
-    arg->element_size = (uint32_t)value->size;
-    arg->element_align = (uint32_t)value->align;
+    arg->element_size = is_untyped ? 1 : (uint32_t)value->size;
+    arg->element_align = is_untyped ? UNTYPED_ALIGN : (uint32_t)value->align;
     if (!kc_is_pointer(t)) {
         arg->kind = KHAL_ARG_VALUE;
         *push_size = align_up(*push_size, value->align);

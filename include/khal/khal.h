@@ -390,6 +390,7 @@ KHAL_SLICE_TYPES(ulong, 8)
 KHAL_SLICE_TYPES(half, 2)
 KHAL_SLICE_TYPES(float, 4)
 KHAL_SLICE_TYPES(double, 8)
+KHAL_SLICE_TYPE(void, 1) /* of `void*` arguments: bytes; the offset is a multiple of 128 */
 
 /* ==== modules and functions ===================================================================== */
 
