@@ -1,13 +1,15 @@
-/* The CPU target: a module as C. A kernel without barriers is a function of one work-item, called in loops that vectorise;
- * one with barriers is laid out by emit_c_group.c. */
+/* The CPU target: a module as C. A kernel without barriers is a function of one work-item, called
+ * in loops that vectorise; one with barriers is laid out by emit_c_group.c. */
 #include <string.h>
 
 #include "emit_c.h"
 
-/* Inlined statements of a helper function that is always inlined, at most: calls of calls must not explode. */
+/* Inlined statements of a helper function that is always inlined, at most: calls of calls must not
+ * explode. */
 #define INLINE_LIMIT 400
 
-/* ---- what functions need --------------------------------------------------------------------------------- */
+/* ---- what functions need
+ * --------------------------------------------------------------------------------- */
 
 void kc_emc_scan_expr(kc_expr** slot, void* user)
 {
@@ -22,7 +24,8 @@ void kc_emc_scan_expr(kc_expr** slot, void* user)
         info->queries |= dimensions << (3u * e->u.query);
     } else if (e->kind == KC_EX_LOCAL_BYTES) {
         info->needs_launch = true;
-    } else if (e->kind == KC_EX_INDEX && kc_is_vector(e->args[0]->type) && e->args[1]->kind != KC_EX_CONST) {
+    } else if (e->kind == KC_EX_INDEX && kc_is_vector(e->args[0]->type) &&
+               e->args[1]->kind != KC_EX_CONST) {
         info->has_private_memory = true;
     } else if (e->kind == KC_EX_DEREF && e->args[0]->type->is_volatile) {
         info->has_volatile = true;
@@ -74,7 +77,8 @@ static void scan_function(kc_emc* em, kc_function* f)
     f->pass_data = info;
 }
 
-/* ---- parameters -------------------------------------------------------------------------------------------- */
+/* ---- parameters
+ * -------------------------------------------------------------------------------------------- */
 
 static const char* extra(kc_emc* em, const kc_fn_info* info, const char* prefix)
 {
@@ -82,10 +86,12 @@ static const char* extra(kc_emc* em, const kc_fn_info* info, const char* prefix)
     for (uint32_t q = 0; q < 8; q++)
         for (uint32_t d = 0; d < 3; d++)
             if (info->queries >> (3 * q + d) & 1)
-                s = kc_format(em->m->arena, "%s%s%s%s", s, *s ? ", " : "", q == KC_QUERY_WORK_DIM && *prefix ? "khal_uint " : prefix,
+                s = kc_format(em->m->arena, "%s%s%s%s", s, *s ? ", " : "",
+                              q == KC_QUERY_WORK_DIM && *prefix ? "khal_uint " : prefix,
                               kc_emc_query_name((kc_query)q, d));
     if (info->needs_launch)
-        s = kc_format(em->m->arena, "%s%s%skhal_launch", s, *s ? ", " : "", *prefix ? "const khal_cpu_launch* " : "");
+        s = kc_format(em->m->arena, "%s%s%skhal_launch", s, *s ? ", " : "",
+                      *prefix ? "const khal_cpu_launch* " : "");
     return s;
 }
 
@@ -94,13 +100,16 @@ const char* kc_emc_extra_args(kc_emc* em, const kc_fn_info* callee)
     return extra(em, callee, "");
 }
 
-/* A __local variable is a pointer into scratch; an array's name, as in C, the address of its first element. */
+/* A __local variable is a pointer into scratch; an array's name, as in C, the address of its first
+ * element. */
 static const char* local_declare(kc_emc* em, kc_var* v, bool is_const)
 {
-    const char* name = kc_format(em->m->arena, "*%srestrict %s", is_const ? "const " : "", kc_emc_var(em, v));
+    const char* name =
+        kc_format(em->m->arena, "*%srestrict %s", is_const ? "const " : "", kc_emc_var(em, v));
     if (v->type->kind == KC_TYPE_ARRAY && v->type->element->kind == KC_TYPE_ARRAY)
         return kc_emc_declare(em, v->type->element, kc_format(em->m->arena, "(%s)", name), false);
-    return kc_emc_declare(em, v->type->kind == KC_TYPE_ARRAY ? v->type->element : v->type, name, false);
+    return kc_emc_declare(em, v->type->kind == KC_TYPE_ARRAY ? v->type->element : v->type, name,
+                          false);
 }
 
 static const char* param_list(kc_emc* em, kc_function* f)
@@ -111,12 +120,15 @@ static const char* param_list(kc_emc* em, kc_function* f)
         const char* name = kc_emc_var(em, v);
         if (kc_is_pointer(v->type) && v->type->is_restrict)
             name = kc_format(em->m->arena, "restrict %s", name);
-        s = kc_format(em->m->arena, "%s%s%s", s, i ? ", " : "", kc_emc_declare(em, v->type, name, false));
+        s = kc_format(em->m->arena, "%s%s%s", s, i ? ", " : "",
+                      kc_emc_declare(em, v->type, name, false));
     }
     for (uint32_t i = 0; i < f->local_count; i++)
-        s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "", local_declare(em, f->locals[i], false));
+        s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "",
+                      local_declare(em, f->locals[i], false));
     const char* more = extra(em, f->pass_data, "uint64_t ");
-    return *s || *more ? kc_format(em->m->arena, "%s%s%s", s, *s && *more ? ", " : "", more) : "void";
+    return *s || *more ? kc_format(em->m->arena, "%s%s%s", s, *s && *more ? ", " : "", more)
+                       : "void";
 }
 
 static uint64_t round_up(uint64_t n, uint64_t to)
@@ -140,10 +152,11 @@ void kc_emc_kernel_params(kc_emc* em, kc_function* f, const khal_kernel_info* in
     uint64_t* offsets = KC_NEW_ARRAY(em->m->arena, uint64_t, f->local_count + 1);
     const uint64_t fixed = kc_emc_local_layout(f, offsets);
     for (uint32_t i = 0; i < f->local_count; i++)
-        kc_emc_line(em, "%s = (void*)((char*)khal_scratch + %llu);", local_declare(em, f->locals[i], true),
-                    (unsigned long long)offsets[i]);
+        kc_emc_line(em, "%s = (void*)((char*)khal_scratch + %llu);",
+                    local_declare(em, f->locals[i], true), (unsigned long long)offsets[i]);
     if (info->local_count)
-        kc_emc_line(em, "char* khal_next_local = (char*)khal_scratch + %llu;", (unsigned long long)fixed);
+        kc_emc_line(em, "char* khal_next_local = (char*)khal_scratch + %llu;",
+                    (unsigned long long)fixed);
     for (uint32_t i = 0; i < f->param_count; i++) {
         kc_var* v = f->params[i];
         const khal_arg_info* arg = &info->args[i];
@@ -155,20 +168,31 @@ void kc_emc_kernel_params(kc_emc* em, kc_function* f, const khal_kernel_info* in
         }
         if (arg->kind == KHAL_ARG_VALUE) {
             kc_emc_line(em, "%s;", kc_emc_declare(em, v->type, name, false));
-            kc_emc_line(em, "__builtin_memcpy(&%s, (const char*)khal_launch->push_constants + %u, sizeof(%s));", name, arg->offset, name);
+            kc_emc_line(
+                em,
+                "__builtin_memcpy(&%s, (const char*)khal_launch->push_constants + %u, sizeof(%s));",
+                name, arg->offset, name);
         } else if (arg->kind == KHAL_ARG_LOCAL) {
-            kc_emc_line(em, "%s = (void*)khal_next_local;", kc_emc_declare(em, v->type, name, false));
-            kc_emc_line(em, "khal_next_local += (khal_launch->local_sizes[%u] + 127) & ~127ull;", arg->index);
+            kc_emc_line(em, "%s = (void*)khal_next_local;",
+                        kc_emc_declare(em, v->type, name, false));
+            kc_emc_line(em, "khal_next_local += (khal_launch->local_sizes[%u] + 127) & ~127ull;",
+                        arg->index);
         } else {
-            kc_emc_line(em, "%s = khal_launch->bindings[%u];", kc_emc_declare(em, v->type, name, false), arg->index);
+            kc_emc_line(em, "%s = khal_launch->bindings[%u];",
+                        kc_emc_declare(em, v->type, name, false), arg->index);
         }
     }
 }
 
 void kc_emc_query_constants(kc_emc* em, kc_function* f, uint32_t queries)
 {
-    static const struct { kc_query query; const char* field; } launch[] = {
-        {KC_QUERY_GLOBAL_SIZE, "global_size"}, {KC_QUERY_LOCAL_SIZE, "local_size"}, {KC_QUERY_NUM_GROUPS, "group_count"},
+    static const struct {
+        kc_query query;
+        const char* field;
+    } launch[] = {
+        {KC_QUERY_GLOBAL_SIZE, "global_size"},
+        {KC_QUERY_LOCAL_SIZE, "local_size"},
+        {KC_QUERY_NUM_GROUPS, "group_count"},
     };
     if (queries >> (3 * KC_QUERY_WORK_DIM) & 1)
         kc_emc_line(em, "const khal_uint khal_dim = khal_launch->work_dim;");
@@ -180,11 +204,13 @@ void kc_emc_query_constants(kc_emc* em, kc_function* f, uint32_t queries)
             if (launch[i].query == KC_QUERY_LOCAL_SIZE && f->workgroup_size[0])
                 kc_emc_line(em, "const uint64_t %s = %u;", name, f->workgroup_size[d]);
             else
-                kc_emc_line(em, "const uint64_t %s = khal_launch->%s[%u];", name, launch[i].field, d);
+                kc_emc_line(em, "const uint64_t %s = khal_launch->%s[%u];", name, launch[i].field,
+                            d);
         }
 }
 
-/* ---- functions ---------------------------------------------------------------------------------------------- */
+/* ---- functions
+ * ---------------------------------------------------------------------------------------------- */
 
 static void begin_function(kc_emc* em, kc_function* f)
 {
@@ -209,7 +235,8 @@ static void put_body(kc_emc* em, kc_function* f, const char* head)
     kc_putf(em->out, "%s(%s)\n{\n", head, param_list(em, f));
     kc_emc_block(em, &f->body);
     const kc_stmt* last = f->body.last;
-    if (f->result->kind != KC_TYPE_VOID && !(last && last->kind == KC_ST_RETURN)) /* the source's flow may reach the end */
+    if (f->result->kind != KC_TYPE_VOID &&
+        !(last && last->kind == KC_ST_RETURN)) /* the source's flow may reach the end */
         kc_emc_line(em, "return (%s){0};", kc_emc_type(em, f->result));
     kc_put(em->out, "}\n");
     kc_emc_own_lines(em);
@@ -220,8 +247,10 @@ static void emit_helper(kc_emc* em, kc_function* f)
 {
     begin_function(em, f);
     const bool small = em->info->statements <= INLINE_LIMIT;
-    put_body(em, f, kc_format(em->m->arena, "%s %s KHAL_CPU_NAME(%s)", small ? "KHAL_CPU_INLINE" : "KHAL_CPU_FUNCTION",
-                              kc_emc_type(em, f->result), f->name));
+    put_body(em, f,
+             kc_format(em->m->arena, "%s %s KHAL_CPU_NAME(%s)",
+                       small ? "KHAL_CPU_INLINE" : "KHAL_CPU_FUNCTION", kc_emc_type(em, f->result),
+                       f->name));
 }
 
 static const char* item_args(kc_emc* em, kc_function* f)
@@ -239,37 +268,48 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
 {
     begin_function(em, f);
     const uint32_t queries = em->info->queries;
-    put_body(em, f, kc_format(em->m->arena, "KHAL_CPU_INLINE void KHAL_CPU_NAME(%s_item)", f->name));
+    put_body(em, f,
+             kc_format(em->m->arena, "KHAL_CPU_INLINE void KHAL_CPU_NAME(%s_item)", f->name));
 
     em->indent = 1;
     kc_putf(em->out,
-            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, "
+            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t "
+            "khal_first, uint64_t khal_last, "
             "void* khal_scratch)\n{\n",
             f->name);
     kc_emc_kernel_params(em, f, info);
     kc_emc_query_constants(em, f, queries);
     /* Rows of groups run as one, unless work-items know their group. */
-    const bool by_group = f->local_count || info->local_count || (queries >> (3 * KC_QUERY_LOCAL_ID) & 7) ||
+    const bool by_group = f->local_count || info->local_count ||
+                          (queries >> (3 * KC_QUERY_LOCAL_ID) & 7) ||
                           (queries >> (3 * KC_QUERY_GROUP_ID) & 7);
-    const bool independent = !em->info->has_order && !em->info->has_private_memory && !em->info->has_volatile;
+    const bool independent =
+        !em->info->has_order && !em->info->has_private_memory && !em->info->has_volatile;
     kc_emc_line(em, "khal_cpu_block khal_b = khal_cpu_blocks(khal_first, khal_last);");
-    kc_emc_line(em, "while (khal_cpu_next(&khal_b, khal_launch, %s)) {", by_group ? "1" : "UINT64_MAX");
+    kc_emc_line(em, "while (khal_cpu_next(&khal_b, khal_launch, %s)) {",
+                by_group ? "1" : "UINT64_MAX");
     em->indent++;
     for (uint32_t d = 0; d < 3; d++)
         if (queries >> (3 * KC_QUERY_GROUP_ID + d) & 1)
-            kc_emc_line(em, "const uint64_t %s = khal_b.group[%u];", kc_emc_query_name(KC_QUERY_GROUP_ID, d), d);
+            kc_emc_line(em, "const uint64_t %s = khal_b.group[%u];",
+                        kc_emc_query_name(KC_QUERY_GROUP_ID, d), d);
     for (uint32_t d = 2; d > 0; d--) {
         const char* id = kc_emc_query_name(KC_QUERY_GLOBAL_ID, d);
-        kc_emc_line(em, "for (uint64_t %s = khal_b.begin[%u]; %s < khal_b.end[%u]; %s++) {", id, d, id, d, id);
+        kc_emc_line(em, "for (uint64_t %s = khal_b.begin[%u]; %s < khal_b.end[%u]; %s++) {", id, d,
+                    id, d, id);
         em->indent++;
         if (queries >> (3 * KC_QUERY_LOCAL_ID + d) & 1)
-            kc_emc_line(em, "const uint64_t %s = %s - khal_b.begin[%u];", kc_emc_query_name(KC_QUERY_LOCAL_ID, d), id, d);
+            kc_emc_line(em, "const uint64_t %s = %s - khal_b.begin[%u];",
+                        kc_emc_query_name(KC_QUERY_LOCAL_ID, d), id, d);
     }
     const char* pragma = independent ? "KHAL_CPU_INDEPENDENT" : "";
-    const char* call = kc_format(em->m->arena, "KHAL_CPU_NAME(%s_item)(%s)", f->name, item_args(em, f));
+    const char* call =
+        kc_format(em->m->arena, "KHAL_CPU_NAME(%s_item)(%s)", f->name, item_args(em, f));
     if (by_group) {
-        kc_emc_line(em, "KHAL_CPU_FOR_X(khal_local_x, 0, khal_b.end[0] - khal_b.begin[0], %s,", pragma);
-        kc_emc_line(em, "               const uint64_t khal_id_x = khal_b.begin[0] + khal_local_x; (void)khal_id_x;");
+        kc_emc_line(em, "KHAL_CPU_FOR_X(khal_local_x, 0, khal_b.end[0] - khal_b.begin[0], %s,",
+                    pragma);
+        kc_emc_line(em, "               const uint64_t khal_id_x = khal_b.begin[0] + khal_local_x; "
+                        "(void)khal_id_x;");
     } else {
         kc_emc_line(em, "KHAL_CPU_FOR_X(khal_id_x, khal_b.begin[0], khal_b.end[0], %s,", pragma);
     }
@@ -300,7 +340,8 @@ static void forget(kc_function* f)
         f->locals[i]->pass_data = NULL;
 }
 
-/* ---- the module ---------------------------------------------------------------------------------------------- */
+/* ---- the module
+ * ---------------------------------------------------------------------------------------------- */
 
 static void put_includes(kc_emc* em, kc_text* out)
 {
@@ -315,7 +356,9 @@ static void put_includes(kc_emc* em, kc_text* out)
     if (em->uses_convert || em->uses_half)
         kc_put(out, "#include <khal/cpu/convert.h>\n");
     if (em->uses_half)
-        kc_put(out, "#if KHAL_CPU_HALF_BY_MACHINE\nKHAL_CPU_HALF_HARD\n#else\nKHAL_CPU_HALF_SOFT\n#endif\n");
+        kc_put(out,
+               "#if "
+               "KHAL_CPU_HALF_BY_MACHINE\nKHAL_CPU_HALF_HARD\n#else\nKHAL_CPU_HALF_SOFT\n#endif\n");
     if (em->uses_atomic)
         kc_put(out, "#include <khal/cpu/atomic.h>\n");
     if (em->uses_print)
@@ -366,7 +409,8 @@ void kc_emit_c(kc_text* out, kc_module* m)
             kc_emc_own_lines(&em);
         } else {
             emit_flat_kernel(&em, f, kernels);
-            kc_putf(&table, "    {KHAL_CPU_NAME(%s), %llu, 0},\n", f->name, (unsigned long long)kc_emc_local_layout(f, NULL));
+            kc_putf(&table, "    {KHAL_CPU_NAME(%s), %llu, 0},\n", f->name,
+                    (unsigned long long)kc_emc_local_layout(f, NULL));
         }
         kernels++;
     }

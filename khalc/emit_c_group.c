@@ -1,13 +1,14 @@
-/* Kernels with barriers: the group steps through lockstep statements, and between them loops run all work-items through a
- * region. Where work-items part ways around a barrier, a byte for each of them tells who is in a statement. */
+/* Kernels with barriers: the group steps through lockstep statements, and between them loops run
+ * all work-items through a region. Where work-items part ways around a barrier, a byte for each of
+ * them tells who is in a statement. */
 #include "emit_c.h"
 
 /* The work-items that are in a statement; `number` of them are counted in NAME_count. */
 typedef struct kc_mask {
     const char* name;
-    kc_stmt* s;          /* NULL: the function */
+    kc_stmt* s; /* NULL: the function */
     bool is_iteration;
-    const char* empty;   /* where the group goes on when nobody is left in it */
+    const char* empty; /* where the group goes on when nobody is left in it */
     bool empty_used;
     struct kc_mask* outer;
 } kc_mask;
@@ -17,7 +18,8 @@ static kc_stmt_plan* of(const kc_stmt* s)
     return s->pass_data;
 }
 
-/* ---- scratch ---------------------------------------------------------------------------------------- */
+/* ---- scratch
+ * ---------------------------------------------------------------------------------------- */
 
 typedef struct slot {
     const char* declaration; /* "khal_float* const x" */
@@ -41,7 +43,9 @@ static void add_slot(slots* all, const char* name, const kc_type* t, const char*
         s->declaration = kc_format(em->m->arena, "khal_uchar* const restrict %s", name);
         s->size = s->align = 1;
     } else if (t) {
-        const char* inner = kc_format(em->m->arena, t->kind == KC_TYPE_ARRAY ? "(*const restrict %s)" : "*const restrict %s", name);
+        const char* inner = kc_format(
+            em->m->arena, t->kind == KC_TYPE_ARRAY ? "(*const restrict %s)" : "*const restrict %s",
+            name);
         s->declaration = kc_emc_declare(em, t, inner, false);
         s->size = t->size;
         s->align = t->align ? t->align : 1;
@@ -74,7 +78,8 @@ static void add_masks(kc_stmt* s, void* user)
         add_slot(all, kc_format(all->em->m->arena, "khal_case_%u", p->number), NULL, "khal_uint");
 }
 
-/* Larger alignments first: each size is a multiple of its alignment, so that all that follow stay aligned. */
+/* Larger alignments first: each size is a multiple of its alignment, so that all that follow stay
+ * aligned. */
 static void put_slots(kc_emc* em, slots* all)
 {
     uint64_t at = 0;
@@ -82,12 +87,14 @@ static void put_slots(kc_emc* em, slots* all)
         for (slot* s = all->first; s; s = s->next) {
             if ((s->align > 128 ? 128 : s->align) != align)
                 continue;
-            kc_emc_line(em, "%s = (void*)(khal_items + %llu * khal_count);", s->declaration, (unsigned long long)at);
+            kc_emc_line(em, "%s = (void*)(khal_items + %llu * khal_count);", s->declaration,
+                        (unsigned long long)at);
             at += s->size;
         }
 }
 
-/* ---- regions ---------------------------------------------------------------------------------------- */
+/* ---- regions
+ * ---------------------------------------------------------------------------------------- */
 
 /* What a region's text uses. */
 typedef struct region_uses {
@@ -125,7 +132,10 @@ static void use_stmt(kc_stmt* s, void* user)
     region_uses* r = user;
     kc_stmt_walk_exprs(s, use_slot, r);
     kc_emc_scan_stmt(s, &r->info);
-    kc_var* set = s->result ? s->result : s->kind == KC_ST_DECLARE ? s->var : s->place ? kc_place_root(s->place) : NULL;
+    kc_var* set = s->result                  ? s->result
+                  : s->kind == KC_ST_DECLARE ? s->var
+                  : s->place                 ? kc_place_root(s->place)
+                                             : NULL;
     if (!set || set->kind == KC_VAR_CONSTANT)
         return;
     kc_var_plan* p = set->pass_data;
@@ -135,7 +145,8 @@ static void use_stmt(kc_stmt* s, void* user)
 
 static bool needs(const region_uses* r, uint32_t d)
 {
-    return (r->info.queries >> (3 * KC_QUERY_GLOBAL_ID + d) & 1) || (r->info.queries >> (3 * KC_QUERY_LOCAL_ID + d) & 1);
+    return (r->info.queries >> (3 * KC_QUERY_GLOBAL_ID + d) & 1) ||
+           (r->info.queries >> (3 * KC_QUERY_LOCAL_ID + d) & 1);
 }
 
 static void open_loop(kc_emc* em, const char* head)
@@ -151,35 +162,46 @@ static void put_ids(kc_emc* em, const region_uses* r, uint32_t d, const char* at
     const char* local = kc_emc_query_name(KC_QUERY_LOCAL_ID, d);
     kc_emc_line(em, "const uint64_t %s = (uint64_t)%s;", local, at);
     if (r->info.queries >> (3 * KC_QUERY_GLOBAL_ID + d) & 1)
-        kc_emc_line(em, "const uint64_t %s = khal_b.begin[%u] + %s;", kc_emc_query_name(KC_QUERY_GLOBAL_ID, d), d, local);
+        kc_emc_line(em, "const uint64_t %s = khal_b.begin[%u] + %s;",
+                    kc_emc_query_name(KC_QUERY_GLOBAL_ID, d), d, local);
 }
 
 /* Opens the loops; returns how many braces close them. */
 static int open_items(kc_emc* em, const region_uses* r)
 {
     const uint32_t* size = em->f->workgroup_size;
-    const bool independent = !r->info.has_order && !r->info.has_private_memory && !r->info.has_volatile;
-    const bool flat = size[0] ? size[1] * size[2] == 1 : !needs(r, 0) && !needs(r, 1) && !needs(r, 2);
+    const bool independent =
+        !r->info.has_order && !r->info.has_private_memory && !r->info.has_volatile;
+    const bool flat =
+        size[0] ? size[1] * size[2] == 1 : !needs(r, 0) && !needs(r, 1) && !needs(r, 2);
     int braces = 1;
     if (!flat) {
         static const char* const dims[] = {NULL, "y", "z"};
         for (uint32_t d = 2; d > 0; d--) {
             if (size[0] && size[d] == 1)
                 continue;
-            open_loop(em, kc_format(em->m->arena, "for (uint32_t khal_%s = 0; khal_%s < khal_local_size_%s; khal_%s++) {", dims[d],
-                                    dims[d], dims[d], dims[d]));
+            open_loop(
+                em,
+                kc_format(em->m->arena,
+                          "for (uint32_t khal_%s = 0; khal_%s < khal_local_size_%s; khal_%s++) {",
+                          dims[d], dims[d], dims[d], dims[d]));
             put_ids(em, r, d, kc_format(em->m->arena, "khal_%s", dims[d]));
             braces++;
         }
         const char* y = size[0] && size[1] == 1 ? "0" : "khal_y";
         const char* z = size[0] && size[2] == 1 ? "0" : "khal_z";
-        kc_emc_line(em, "const size_t khal_row = ((size_t)%s * khal_local_size_y + %s) * khal_local_size_x;", z, y);
+        kc_emc_line(
+            em,
+            "const size_t khal_row = ((size_t)%s * khal_local_size_y + %s) * khal_local_size_x;", z,
+            y);
     }
     if (independent)
         kc_emc_line(em, "KHAL_CPU_INDEPENDENT");
-    open_loop(em, flat ? "for (int32_t khal_x = 0; khal_x < (int32_t)khal_count; khal_x++) {"
-                       : "for (int32_t khal_x = 0; khal_x < (int32_t)khal_local_size_x; khal_x++) {");
-    kc_emc_line(em, flat ? "const size_t khal_i = (size_t)khal_x;" : "const size_t khal_i = khal_row + (size_t)khal_x;");
+    open_loop(em,
+              flat ? "for (int32_t khal_x = 0; khal_x < (int32_t)khal_count; khal_x++) {"
+                   : "for (int32_t khal_x = 0; khal_x < (int32_t)khal_local_size_x; khal_x++) {");
+    kc_emc_line(em, flat ? "const size_t khal_i = (size_t)khal_x;"
+                         : "const size_t khal_i = khal_row + (size_t)khal_x;");
     for (uint32_t d = 1; d < 3; d++)
         if (flat || (size[0] && size[d] == 1))
             put_ids(em, r, d, "0");
@@ -202,8 +224,8 @@ static void begin_uses(kc_emc* em, region_uses* r, uint32_t region)
         p->is_marked = p->is_set = false;
 }
 
-/* Variables at the head of a work-item's part: those computed again, and those that several regions have of their own,
- * and copies of those that live across. */
+/* Variables at the head of a work-item's part: those computed again, and those that several regions
+ * have of their own, and copies of those that live across. */
 static void put_heads(kc_emc* em)
 {
     for (kc_var_plan* p = em->plan->vars; p; p = p->next) {
@@ -211,12 +233,16 @@ static void put_heads(kc_emc* em)
             continue;
         const char* name = kc_emc_var(em, p->var);
         if (p->is_copied)
-            kc_emc_line(em, "%s = %s[khal_i];", kc_emc_declare(em, p->var->type, name, !p->is_set), p->array);
+            kc_emc_line(em, "%s = %s[khal_i];", kc_emc_declare(em, p->var->type, name, !p->is_set),
+                        p->array);
         else if (p->home == KC_HOME_AGAIN)
-            kc_emc_line(em, "%s = %s;", kc_emc_declare(em, p->var->type, name, true), kc_emc_text(em, p->value));
+            kc_emc_line(em, "%s = %s;", kc_emc_declare(em, p->var->type, name, true),
+                        kc_emc_text(em, p->value));
         else if (p->home == KC_HOME_ITEM && p->in_many)
             kc_emc_line(em, "%s%s;", kc_emc_declare(em, p->var->type, name, false),
-                        kc_is_vector(p->var->type) ? " = {0}" : kc_is_scalar(p->var->type) || kc_is_pointer(p->var->type) ? " = 0" : "");
+                        kc_is_vector(p->var->type)                                  ? " = {0}"
+                        : kc_is_scalar(p->var->type) || kc_is_pointer(p->var->type) ? " = 0"
+                                                                                    : "");
     }
 }
 
@@ -230,7 +256,8 @@ static void put_copies_back(kc_emc* em)
 static bool has_own_storage(const kc_emc* em)
 {
     for (const kc_var_plan* p = em->plan->vars; p; p = p->next)
-        if (p->is_marked && p->var->kind == KC_VAR_PRIVATE && p->home == KC_HOME_ITEM && p->in_many && !kc_is_scalar(p->var->type) && !kc_is_vector(p->var->type) &&
+        if (p->is_marked && p->var->kind == KC_VAR_PRIVATE && p->home == KC_HOME_ITEM &&
+            p->in_many && !kc_is_scalar(p->var->type) && !kc_is_vector(p->var->type) &&
             !kc_is_pointer(p->var->type))
             return true;
     return false;
@@ -313,15 +340,21 @@ void kc_emc_exit(kc_emc* em, kc_stmt* s)
     em->region_exits = true;
 }
 
-/* ---- masks ------------------------------------------------------------------------------------------- */
+/* ---- masks
+ * ------------------------------------------------------------------------------------------- */
 
 static void push_mask(kc_emc* em, kc_mask* mask, kc_stmt* s, bool is_iteration, const char* empty)
 {
-    *mask = (kc_mask){.name = mask_name(em, s, is_iteration), .s = s, .is_iteration = is_iteration, .empty = empty, .outer = em->masks};
+    *mask = (kc_mask){.name = mask_name(em, s, is_iteration),
+                      .s = s,
+                      .is_iteration = is_iteration,
+                      .empty = empty,
+                      .outer = em->masks};
     em->masks = mask;
 }
 
-/* mask[i] = `value` for those who are in `around` (NULL: all), else 0; counts them. `uses` are those of `e`, which may be NULL. */
+/* mask[i] = `value` for those who are in `around` (NULL: all), else 0; counts them. `uses` are
+ * those of `e`, which may be NULL. */
 static void set_mask(kc_emc* em, const char* mask, kc_expr* e, const char* value, uint32_t region)
 {
     region_uses r;
@@ -345,7 +378,8 @@ static void set_mask(kc_emc* em, const char* mask, kc_expr* e, const char* value
     close_items(em, braces);
 }
 
-/* ---- lockstep statements --------------------------------------------------------------------------------- */
+/* ---- lockstep statements
+ * --------------------------------------------------------------------------------- */
 
 static void lock_block(kc_emc* em, kc_block* b);
 
@@ -377,7 +411,8 @@ static void lock_if(kc_emc* em, kc_stmt* s)
             kc_emc_line(em, "if (%s_count) {", name);
             em->indent++;
             kc_mask mask;
-            push_mask(em, &mask, s, false, kc_format(em->m->arena, "khal_%s_%u", part ? "else" : "then", p->number));
+            push_mask(em, &mask, s, false,
+                      kc_format(em->m->arena, "khal_%s_%u", part ? "else" : "then", p->number));
             lock_block(em, b);
             em->masks = mask.outer;
             if (mask.empty_used)
@@ -403,7 +438,8 @@ static void loop_condition(kc_emc* em, kc_stmt* s)
         return;
     }
     const char* name = mask_name(em, s, false);
-    set_mask(em, name, s->value, NULL, p->region); /* the loop's own mask is the innermost: who was out stays out */
+    set_mask(em, name, s->value, NULL,
+             p->region); /* the loop's own mask is the innermost: who was out stays out */
     kc_emc_line(em, "if (!%s_count)", name);
     kc_emc_line(em, "    break;");
 }
@@ -509,7 +545,8 @@ static void uniform_switch(kc_emc* em, kc_stmt* s)
     kc_emc_line(em, "}");
 }
 
-/* Each work-item's case, as a number, is found once; then the cases run in order, joined by those whose turn it is. */
+/* Each work-item's case, as a number, is found once; then the cases run in order, joined by those
+ * whose turn it is. */
 static void varying_switch(kc_emc* em, kc_stmt* s)
 {
     const kc_stmt_plan* p = of(s);
@@ -530,7 +567,8 @@ static void varying_switch(kc_emc* em, kc_stmt* s)
     em->in_region = false;
     for (uint32_t i = 0; i < s->case_count; i++) {
         for (uint32_t k = 0; k < s->cases[i].value_count; k++)
-            kc_emc_line(em, "case %s:", kc_emc_case_value(em, s->value->type, s->cases[i].values[k]));
+            kc_emc_line(em,
+                        "case %s:", kc_emc_case_value(em, s->value->type, s->cases[i].values[k]));
         if (s->cases[i].is_default)
             kc_emc_line(em, "default:");
         kc_emc_line(em, "    %s[khal_i] = %u;", chosen, i);
@@ -622,7 +660,9 @@ static void lock_stmt(kc_emc* em, kc_stmt* s)
     kc_emc_loc(em, s->loc);
     switch (s->kind) {
     case KC_ST_BARRIER: kc_emc_line(em, "/* barrier */"); break;
-    case KC_ST_DECLARE: kc_emc_line(em, "%s = %s;", kc_emc_var(em, s->var), kc_emc_text(em, s->value)); break;
+    case KC_ST_DECLARE:
+        kc_emc_line(em, "%s = %s;", kc_emc_var(em, s->var), kc_emc_text(em, s->value));
+        break;
     case KC_ST_IF: lock_if(em, s); break;
     case KC_ST_LOOP: lock_loop(em, s); break;
     case KC_ST_SWITCH: lock_switch(em, s); break;
@@ -651,7 +691,8 @@ static void lock_block(kc_emc* em, kc_block* b)
     }
 }
 
-/* ---- the kernel -------------------------------------------------------------------------------------------- */
+/* ---- the kernel
+ * -------------------------------------------------------------------------------------------- */
 
 static void declare_counts(kc_stmt* s, void* user)
 {
@@ -668,7 +709,8 @@ static void begin_group(kc_emc* em, kc_function* f)
 {
     for (uint32_t d = 0; d < 3; d++)
         if (em->info->queries >> (3 * KC_QUERY_GROUP_ID + d) & 1)
-            kc_emc_line(em, "const uint64_t %s = khal_b.group[%u];", kc_emc_query_name(KC_QUERY_GROUP_ID, d), d);
+            kc_emc_line(em, "const uint64_t %s = khal_b.group[%u];",
+                        kc_emc_query_name(KC_QUERY_GROUP_ID, d), d);
     for (uint32_t i = 0; i < f->param_count; i++) {
         kc_var* v = f->params[i];
         const kc_var_plan* p = v->pass_data;
@@ -676,7 +718,8 @@ static void begin_group(kc_emc* em, kc_function* f)
             kc_emc_line(em, "for (size_t khal_i = 0; khal_i < khal_count; khal_i++)");
             kc_emc_line(em, "    %s[khal_i] = khal_arg%u;", p->array, i);
         } else if (p->assign_count) {
-            kc_emc_line(em, "%s = khal_arg%u;", kc_emc_declare(em, v->type, kc_emc_var(em, v), false), i);
+            kc_emc_line(em, "%s = khal_arg%u;",
+                        kc_emc_declare(em, v->type, kc_emc_var(em, v), false), i);
         }
     }
     for (kc_var_plan* p = em->plan->vars; p; p = p->next) {
@@ -698,7 +741,8 @@ void kc_emc_group_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* inf
     all.tail = &all.first;
     for (kc_var_plan* p = em->plan->vars; p; p = p->next)
         if (p->home == KC_HOME_ARRAY) {
-            p->array = kc_emc_unique(em, kc_format(em->m->arena, "%s_items", kc_emc_var(em, p->var)));
+            p->array =
+                kc_emc_unique(em, kc_format(em->m->arena, "%s_items", kc_emc_var(em, p->var)));
             add_slot(&all, p->array, p->var->type, NULL);
         }
     if (em->plan->live_mask)
@@ -706,17 +750,20 @@ void kc_emc_group_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* inf
     kc_block_walk(&f->body, add_masks, &all);
 
     kc_putf(em->out,
-            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, "
+            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t "
+            "khal_first, uint64_t khal_last, "
             "void* khal_scratch)\n{\n",
             f->name);
     kc_emc_kernel_params(em, f, info);
     kc_emc_query_constants(em, f, em->info->queries | 7u << (3 * KC_QUERY_LOCAL_SIZE));
-    kc_emc_line(em, "const size_t khal_count = (size_t)(khal_local_size_x * khal_local_size_y * khal_local_size_z);");
+    kc_emc_line(em, "const size_t khal_count = (size_t)(khal_local_size_x * khal_local_size_y * "
+                    "khal_local_size_z);");
     if (all.first) {
         if (info->local_count)
             kc_emc_line(em, "char* const khal_items = khal_next_local;");
         else
-            kc_emc_line(em, "char* const khal_items = (char*)khal_scratch + %llu;", (unsigned long long)kc_emc_local_layout(f, NULL));
+            kc_emc_line(em, "char* const khal_items = (char*)khal_scratch + %llu;",
+                        (unsigned long long)kc_emc_local_layout(f, NULL));
         put_slots(em, &all);
     }
     kc_emc_line(em, "khal_cpu_block khal_b = khal_cpu_blocks(khal_first, khal_last);");
@@ -738,7 +785,7 @@ void kc_emc_group_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* inf
     em->indent--;
     kc_emc_line(em, "}");
     kc_put(em->out, "}\n");
-    kc_putf(table, "    {KHAL_CPU_NAME(%s), %llu, %llu},\n", f->name, (unsigned long long)kc_emc_local_layout(f, NULL),
-            (unsigned long long)all.size);
+    kc_putf(table, "    {KHAL_CPU_NAME(%s), %llu, %llu},\n", f->name,
+            (unsigned long long)kc_emc_local_layout(f, NULL), (unsigned long long)all.size);
     em->plan = NULL;
 }

@@ -5,7 +5,8 @@
 
 #include "emit_c.h"
 
-/* ---- printing --------------------------------------------------------------------------------------- */
+/* ---- printing
+ * --------------------------------------------------------------------------------------- */
 
 static void put_indent(kc_emc* em)
 {
@@ -70,7 +71,8 @@ void kc_emc_loc(kc_emc* em, kc_loc loc)
     em->line_from = em->out->size;
 }
 
-/* ---- scopes ----------------------------------------------------------------------------------------- */
+/* ---- scopes
+ * ----------------------------------------------------------------------------------------- */
 
 void kc_emc_scope_push(kc_emc* em, kc_scope* scope, kc_stmt* s)
 {
@@ -125,7 +127,8 @@ void kc_emc_continue(kc_emc* em, kc_stmt* target)
     }
 }
 
-/* ---- storing ---------------------------------------------------------------------------------------- */
+/* ---- storing
+ * ---------------------------------------------------------------------------------------- */
 
 /* Whether evaluating the place twice gives the same place, whatever was stored to it in between. */
 static bool is_fixed(const kc_expr* place)
@@ -134,7 +137,8 @@ static bool is_fixed(const kc_expr* place)
         return true;
     if (place->kind == KC_EX_FIELD)
         return is_fixed(place->args[0]);
-    return place->kind == KC_EX_INDEX && place->args[1]->kind == KC_EX_CONST && is_fixed(place->args[0]);
+    return place->kind == KC_EX_INDEX && place->args[1]->kind == KC_EX_CONST &&
+           is_fixed(place->args[0]);
 }
 
 void kc_emc_store(kc_emc* em, const kc_type* t, const char* place, const kc_expr* value)
@@ -144,10 +148,11 @@ void kc_emc_store(kc_emc* em, const kc_type* t, const char* place, const kc_expr
     } else if (value->kind == KC_EX_ZERO) {
         kc_emc_line(em, "__builtin_memset(%s, 0, %llu);", place, (unsigned long long)t->size);
     } else if (value->kind == KC_EX_LOAD) {
-        kc_emc_line(em, "__builtin_memmove(%s, %s, %llu);", place, kc_emc_text(em, value), (unsigned long long)t->size);
-    } else {
-        kc_emc_line(em, "__builtin_memcpy(%s, (%s)%s, %llu);", place, kc_emc_type(em, t), kc_emc_text(em, value),
+        kc_emc_line(em, "__builtin_memmove(%s, %s, %llu);", place, kc_emc_text(em, value),
                     (unsigned long long)t->size);
+    } else {
+        kc_emc_line(em, "__builtin_memcpy(%s, (%s)%s, %llu);", place, kc_emc_type(em, t),
+                    kc_emc_text(em, value), (unsigned long long)t->size);
     }
 }
 
@@ -166,13 +171,15 @@ static void assign(kc_emc* em, kc_stmt* s)
     const kc_expr* vector = place->args[0];
     kc_emc_line(em, "{");
     em->indent++;
-    kc_emc_line(em, "const %s khal_v = %s;", kc_emc_type(em, s->value->type), kc_emc_text(em, s->value));
+    kc_emc_line(em, "const %s khal_v = %s;", kc_emc_type(em, s->value->type),
+                kc_emc_text(em, s->value));
     const char* to;
     if (is_fixed(vector)) {
         to = kc_emc_at(em, kc_emc_place(em, vector), KC_PREC_POSTFIX);
     } else {
         const bool is_volatile = vector->kind == KC_EX_DEREF && vector->args[0]->type->is_volatile;
-        kc_emc_line(em, "%skhal_%s_u* const khal_p = (%skhal_%s_u*)&%s;", is_volatile ? "volatile " : "", kc_emc_suffix(vector->type),
+        kc_emc_line(em, "%skhal_%s_u* const khal_p = (%skhal_%s_u*)&%s;",
+                    is_volatile ? "volatile " : "", kc_emc_suffix(vector->type),
                     is_volatile ? "volatile " : "", kc_emc_suffix(vector->type),
                     kc_emc_at(em, kc_emc_place(em, vector), KC_PREC_UNARY));
         to = "(*khal_p)";
@@ -192,22 +199,28 @@ static void declare(kc_emc* em, kc_stmt* s)
         return;
     if (em->in_region && (p->home != KC_HOME_ITEM || p->in_many)) {
         if (s->value)
-            kc_emc_store(em, v->type, p->home == KC_HOME_ARRAY && !p->is_copied ? kc_format(em->m->arena, "%s[khal_i]", p->array) : name,
+            kc_emc_store(em, v->type,
+                         p->home == KC_HOME_ARRAY && !p->is_copied
+                             ? kc_format(em->m->arena, "%s[khal_i]", p->array)
+                             : name,
                          s->value);
         return;
     }
     const char* align = v->align > v->type->align
-                            ? kc_format(em->m->arena, " __attribute__((aligned(%llu)))", (unsigned long long)v->align)
+                            ? kc_format(em->m->arena, " __attribute__((aligned(%llu)))",
+                                        (unsigned long long)v->align)
                             : "";
     const char* d = kc_emc_declare(em, v->type, name, false);
     const bool is_value = kc_is_scalar(v->type) || kc_is_pointer(v->type) || kc_is_vector(v->type);
     if (s->value)
         kc_emc_line(em, "%s%s = %s;", d, align, kc_emc_text(em, s->value));
     else
-        kc_emc_line(em, "%s%s%s;", d, align, is_value ? kc_is_vector(v->type) ? " = {0}" : " = 0" : "");
+        kc_emc_line(em, "%s%s%s;", d, align,
+                    is_value ? kc_is_vector(v->type) ? " = {0}" : " = 0" : "");
 }
 
-/* ---- calls, atomics, printf --------------------------------------------------------------------------- */
+/* ---- calls, atomics, printf
+ * --------------------------------------------------------------------------- */
 
 static const char* result_text(kc_emc* em, kc_stmt* s)
 {
@@ -223,13 +236,14 @@ static void call(kc_emc* em, kc_stmt* s)
     for (uint32_t i = 0; i < s->arg_count; i++)
         list = kc_format(em->m->arena, "%s%s%s", list, i ? ", " : "", kc_emc_text(em, s->args[i]));
     const char* extra = kc_emc_extra_args(em, s->callee->pass_data);
-    kc_emc_line(em, "%sKHAL_CPU_NAME(%s%s)(%s%s%s);", result_text(em, s), s->callee->name, s->callee->is_kernel ? "_item" : "", list,
-                *list && *extra ? ", " : "", extra);
+    kc_emc_line(em, "%sKHAL_CPU_NAME(%s%s)(%s%s%s);", result_text(em, s), s->callee->name,
+                s->callee->is_kernel ? "_item" : "", list, *list && *extra ? ", " : "", extra);
 }
 
 static void atomic(kc_emc* em, kc_stmt* s)
 {
-    static const char* const names[] = {"add", "sub", "xchg", "add", "sub", "cmpxchg", "min", "max", "and", "or", "xor"};
+    static const char* const names[] = {"add", "sub", "xchg", "add", "sub", "cmpxchg",
+                                        "min", "max", "and",  "or",  "xor"};
     const char* t = kc_emc_lane_name(s->place->type);
     em->uses_atomic = true;
     const char* args = "";
@@ -260,15 +274,20 @@ static void print(kc_emc* em, kc_stmt* s)
         }
         if (kc_is_vector(t)) {
             kc_emc_line(em, "const %s khal_p%u = %s;", kc_emc_type(em, t), i, c.s);
-            kc_putf(&list, "%s{.kind = '%c', .lanes = %u, .width = %u, .data = &khal_p%u}", i ? ", " : "",
-                    lane->kind == KC_TYPE_FLOAT ? 'f' : lane->is_signed ? 'i' : 'u', kc_lane_count(t), lane->width / 8u, i);
+            kc_putf(&list, "%s{.kind = '%c', .lanes = %u, .width = %u, .data = &khal_p%u}",
+                    i ? ", " : "",
+                    lane->kind == KC_TYPE_FLOAT ? 'f'
+                    : lane->is_signed           ? 'i'
+                                                : 'u',
+                    kc_lane_count(t), lane->width / 8u, i);
         } else if (kc_is_pointer(t)) {
-            kc_putf(&list, "%s{.kind = 'p', .lanes = 1, .u.p = (const void*)%s}", i ? ", " : "", kc_emc_at(em, c, KC_PREC_UNARY));
+            kc_putf(&list, "%s{.kind = 'p', .lanes = 1, .u.p = (const void*)%s}", i ? ", " : "",
+                    kc_emc_at(em, c, KC_PREC_UNARY));
         } else {
             const bool is_float = lane->kind == KC_TYPE_FLOAT;
             const char kind = is_float ? 'f' : lane->is_signed ? 'i' : 'u';
-            kc_putf(&list, "%s{.kind = '%c', .lanes = 1, .width = %u, .u.%c = %s}", i ? ", " : "", kind,
-                    lane->kind == KC_TYPE_BOOL ? 4u : lane->width / 8u, kind, c.s);
+            kc_putf(&list, "%s{.kind = '%c', .lanes = 1, .width = %u, .u.%c = %s}", i ? ", " : "",
+                    kind, lane->kind == KC_TYPE_BOOL ? 4u : lane->width / 8u, kind, c.s);
         }
     }
     if (list.size)
@@ -276,13 +295,15 @@ static void print(kc_emc* em, kc_stmt* s)
     put_indent(em);
     kc_put(em->out, "khal_print(khal_launch, ");
     put_string(em->out, s->format, s->format_size);
-    kc_putf(em->out, ", %zu, %s, %u);\n", s->format_size, list.size ? "khal_args" : "0", s->arg_count);
+    kc_putf(em->out, ", %zu, %s, %u);\n", s->format_size, list.size ? "khal_args" : "0",
+            s->arg_count);
     em->indent--;
     kc_emc_line(em, "}");
     kc_text_free(&list);
 }
 
-/* ---- control flow --------------------------------------------------------------------------------------- */
+/* ---- control flow
+ * --------------------------------------------------------------------------------------- */
 
 static void braces(kc_emc* em, const char* head, kc_block* b)
 {
@@ -358,7 +379,8 @@ const char* kc_emc_step(kc_emc* em, kc_block* step)
     kc_stmt* s = step->first;
     if (!s)
         return "";
-    if (s != step->last || s->kind != KC_ST_ASSIGN || s->place->kind != KC_EX_VAR || s->place->type->kind == KC_TYPE_ARRAY)
+    if (s != step->last || s->kind != KC_ST_ASSIGN || s->place->kind != KC_EX_VAR ||
+        s->place->type->kind == KC_TYPE_ARRAY)
         return NULL;
     const bool may_not = em->may_not_spill;
     em->may_not_spill = true;
@@ -383,7 +405,8 @@ static void loop(kc_emc* em, kc_stmt* s)
         cond = kc_emc_text(em, s->value);
         em->out = out;
     }
-    const bool plain = !s->head.first && !spilled.size && (s->test_at_end ? !s->step.first && s->value : step != NULL);
+    const bool plain = !s->head.first && !spilled.size &&
+                       (s->test_at_end ? !s->step.first && s->value : step != NULL);
     if (plain) {
         scope.takes_continue = true;
         if (s->test_at_end)

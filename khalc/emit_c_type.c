@@ -5,14 +5,18 @@
 
 #include "emit_c.h"
 
-/* ---- names ------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------
+ */
 
 static const char* const reserved[] = {
-    "alignas", "alignof", "asm", "auto", "bool", "break", "case", "char", "complex", "const", "constexpr", "continue",
-    "default", "do", "double", "else", "enum", "errno", "extern", "false", "float", "for", "goto", "i386", "if", "imaginary",
-    "inline", "int", "linux", "long", "noreturn", "nullptr", "register", "restrict", "return", "short", "signed", "sizeof",
-    "static", "static_assert", "stderr", "stdin", "stdout", "struct", "switch", "thread_local", "true", "typedef", "typeof",
-    "typeof_unqual", "union", "unix", "unsigned", "void", "volatile", "while",
+    "alignas",       "alignof", "asm",      "auto",         "bool",          "break",    "case",
+    "char",          "complex", "const",    "constexpr",    "continue",      "default",  "do",
+    "double",        "else",    "enum",     "errno",        "extern",        "false",    "float",
+    "for",           "goto",    "i386",     "if",           "imaginary",     "inline",   "int",
+    "linux",         "long",    "noreturn", "nullptr",      "register",      "restrict", "return",
+    "short",         "signed",  "sizeof",   "static",       "static_assert", "stderr",   "stdin",
+    "stdout",        "struct",  "switch",   "thread_local", "true",          "typedef",  "typeof",
+    "typeof_unqual", "union",   "unix",     "unsigned",     "void",          "volatile", "while",
 };
 
 const char* kc_emc_ident(kc_arena* a, const char* name)
@@ -79,7 +83,8 @@ void kc_emc_need(kc_emc* em, const char* format, ...)
 const char* kc_emc_var(kc_emc* em, kc_var* v)
 {
     if (v->kind == KC_VAR_CONSTANT)
-        return kc_format(em->m->arena, "KHAL_CPU_NAME(%s_%u)", kc_emc_ident(em->m->arena, v->name), v->id);
+        return kc_format(em->m->arena, "KHAL_CPU_NAME(%s_%u)", kc_emc_ident(em->m->arena, v->name),
+                         v->id);
     kc_var_plan* p = v->pass_data;
     if (!p) {
         p = KC_NEW(em->m->arena, kc_var_plan);
@@ -91,7 +96,8 @@ const char* kc_emc_var(kc_emc* em, kc_var* v)
     return p->name;
 }
 
-/* ---- types ------------------------------------------------------------------------------------ */
+/* ---- types ------------------------------------------------------------------------------------
+ */
 
 const char* kc_emc_lane_name(const kc_type* t)
 {
@@ -114,10 +120,12 @@ const char* kc_emc_suffix(const kc_type* t)
 {
     static const char* const names[11][5] = {
 #define V(T) {#T "2", #T "3", #T "4", #T "8", #T "16"}
-        V(char), V(uchar), V(short), V(ushort), V(int), V(uint), V(long), V(ulong), V(half), V(float), V(double),
+        V(char), V(uchar), V(short), V(ushort), V(int),    V(uint),
+        V(long), V(ulong), V(half),  V(float),  V(double),
 #undef V
     };
-    static const char* const lanes[11] = {"char", "uchar", "short", "ushort", "int", "uint", "long", "ulong", "half", "float", "double"};
+    static const char* const lanes[11] = {"char", "uchar", "short", "ushort", "int",   "uint",
+                                          "long", "ulong", "half",  "float",  "double"};
     const char* lane = kc_emc_lane_name(t);
     if (t->kind != KC_TYPE_VECTOR)
         return lane;
@@ -134,29 +142,39 @@ uint32_t kc_emc_storage_lanes(const kc_type* t)
     return n == 3 ? 4 : n;
 }
 
-/* `inner` is the declarator so far; `pointee`: what a pointer points to, where a vector is only as aligned as its lanes. */
-static const char* declare(kc_emc* em, const kc_type* t, const char* inner, bool is_const, bool is_volatile, bool pointee)
+/* `inner` is the declarator so far; `pointee`: what a pointer points to, where a vector is only as
+ * aligned as its lanes. */
+static const char* declare(kc_emc* em, const kc_type* t, const char* inner, bool is_const,
+                           bool is_volatile, bool pointee)
 {
     kc_arena* a = em->m->arena;
-    const char* qualifiers = is_const ? is_volatile ? "const volatile " : "const " : is_volatile ? "volatile " : "";
+    const char* qualifiers = is_const      ? is_volatile ? "const volatile " : "const "
+                             : is_volatile ? "volatile "
+                                           : "";
     switch (t->kind) {
     case KC_TYPE_POINTER: {
-        const char* s = kc_format(a, "*%s%s%s", is_const ? "const " : "", is_volatile ? "volatile " : "", inner);
+        const char* s = kc_format(a, "*%s%s%s", is_const ? "const " : "",
+                                  is_volatile ? "volatile " : "", inner);
         if (t->element->kind == KC_TYPE_ARRAY)
             s = kc_format(a, "(%s)", s);
         return declare(em, t->element, s, t->is_const, t->is_volatile, true);
     }
     case KC_TYPE_ARRAY:
-        return declare(em, t->element, kc_format(a, "%s[%llu]", inner, (unsigned long long)t->count), is_const, is_volatile, false);
+        return declare(em, t->element,
+                       kc_format(a, "%s[%llu]", inner, (unsigned long long)t->count), is_const,
+                       is_volatile, false);
     default: {
         const char* star = inner; /* "float* p" */
         while (*star == '*')
             star++;
-        const char* base = t->kind == KC_TYPE_VOID ? "void" : kc_format(a, "khal_%s", kc_emc_suffix(t));
+        const char* base =
+            t->kind == KC_TYPE_VOID ? "void" : kc_format(a, "khal_%s", kc_emc_suffix(t));
         if (t->kind == KC_TYPE_STRUCT)
-            base = kc_format(a, "%s KHAL_CPU_NAME(%s)", t->record->is_union ? "union" : "struct", t->record->name);
-        return kc_format(a, "%s%s%s%.*s%s%s", qualifiers, base, pointee && t->kind == KC_TYPE_VECTOR ? "_u" : "",
-                         (int)(star - inner), inner, *star && *star != '[' ? " " : "", star);
+            base = kc_format(a, "%s KHAL_CPU_NAME(%s)", t->record->is_union ? "union" : "struct",
+                             t->record->name);
+        return kc_format(a, "%s%s%s%.*s%s%s", qualifiers, base,
+                         pointee && t->kind == KC_TYPE_VECTOR ? "_u" : "", (int)(star - inner),
+                         inner, *star && *star != '[' ? " " : "", star);
     }
     }
 }
@@ -188,7 +206,8 @@ const char* kc_emc_field(kc_emc* em, const kc_record* r, uint32_t field)
     return s;
 }
 
-/* ---- records ---------------------------------------------------------------------------------- */
+/* ---- records ----------------------------------------------------------------------------------
+ */
 
 static uint64_t natural_align(const kc_type* t)
 {
@@ -210,21 +229,23 @@ void kc_emc_records(kc_emc* em, kc_text* out)
                 const uint64_t align = r->is_packed ? 1 : natural_align(f->type);
                 const uint64_t at = (end + align - 1) / align * align;
                 if (f->offset > at)
-                    kc_putf(out, "    khal_uchar khal_gap%u[%llu];\n", k, (unsigned long long)(f->offset - end));
+                    kc_putf(out, "    khal_uchar khal_gap%u[%llu];\n", k,
+                            (unsigned long long)(f->offset - end));
                 end = f->offset + f->type->size;
             }
             kc_putf(out, "    %s;\n", kc_emc_declare(em, f->type, kc_emc_field(em, r, k), false));
         }
         if (!r->field_count)
             kc_put(out, "    khal_uchar khal_empty[0];\n");
-        kc_putf(out, "} __attribute__((%smay_alias, aligned(%llu)));\n", r->is_packed ? "packed, " : "",
-                (unsigned long long)(r->align ? r->align : 1));
-        kc_putf(out, "_Static_assert(sizeof(%s KHAL_CPU_NAME(%s)) == %llu, \"layout\");\n\n", kind, r->name,
-                (unsigned long long)r->size);
+        kc_putf(out, "} __attribute__((%smay_alias, aligned(%llu)));\n",
+                r->is_packed ? "packed, " : "", (unsigned long long)(r->align ? r->align : 1));
+        kc_putf(out, "_Static_assert(sizeof(%s KHAL_CPU_NAME(%s)) == %llu, \"layout\");\n\n", kind,
+                r->name, (unsigned long long)r->size);
     }
 }
 
-/* ---- __constant variables ------------------------------------------------------------------------ */
+/* ---- __constant variables
+ * ------------------------------------------------------------------------ */
 
 static void put_init(kc_emc* em, kc_text* out, const kc_expr* e);
 
@@ -235,7 +256,8 @@ static void put_list(kc_emc* em, kc_text* out, const kc_expr* e)
         if (i)
             kc_put(out, i % 16 == 0 ? ",\n    " : ", ");
         if (e->type->kind == KC_TYPE_STRUCT)
-            kc_putf(out, ".%s = ", kc_emc_field(em, e->type->record, e->type->record->is_union ? e->u.field : i));
+            kc_putf(out, ".%s = ",
+                    kc_emc_field(em, e->type->record, e->type->record->is_union ? e->u.field : i));
         put_init(em, out, e->args[i]);
     }
     kc_put(out, e->arg_count ? "}" : "0}");
@@ -244,9 +266,7 @@ static void put_list(kc_emc* em, kc_text* out, const kc_expr* e)
 static void put_init(kc_emc* em, kc_text* out, const kc_expr* e)
 {
     switch (e->kind) {
-    case KC_EX_AGGREGATE:
-        put_list(em, out, e);
-        break;
+    case KC_EX_AGGREGATE: put_list(em, out, e); break;
     case KC_EX_ZERO:
         kc_put(out, kc_is_scalar(e->type) || kc_is_pointer(e->type) ? "0" : "{0}");
         break;
@@ -269,9 +289,7 @@ static void put_init(kc_emc* em, kc_text* out, const kc_expr* e)
         kc_put(out, kc_emc_text(em, e));
         break;
     }
-    default:
-        kc_put(out, kc_emc_text(em, e));
-        break;
+    default: kc_put(out, kc_emc_text(em, e)); break;
     }
 }
 
@@ -281,7 +299,8 @@ void kc_emc_constants(kc_emc* em, kc_text* out)
     em->may_not_spill = true;
     for (uint32_t i = 0; i < em->m->constant_count; i++) {
         kc_var* v = em->m->constants[i];
-        kc_putf(out, "static %s __attribute__((unused", kc_emc_declare(em, v->type, kc_emc_var(em, v), true));
+        kc_putf(out, "static %s __attribute__((unused",
+                kc_emc_declare(em, v->type, kc_emc_var(em, v), true));
         if (v->align > v->type->align)
             kc_putf(out, ", aligned(%llu)", (unsigned long long)v->align);
         kc_put(out, "))");

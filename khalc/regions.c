@@ -43,7 +43,8 @@ static bool is_held_by_value(const kc_type* t)
     return kc_is_scalar(t) || kc_is_vector(t) || kc_is_pointer(t);
 }
 
-/* ---- what sets each variable ---------------------------------------------------------------------- */
+/* ---- what sets each variable
+ * ---------------------------------------------------------------------- */
 
 static void add_setting(plan* p, kc_var* v, kc_stmt* s)
 {
@@ -61,7 +62,10 @@ static void add_setting(plan* p, kc_var* v, kc_stmt* s)
 
 static void number_block(plan* p, kc_block* b, kc_stmt* parent);
 
-typedef struct child { plan* p; kc_stmt* parent; } child;
+typedef struct child {
+    plan* p;
+    kc_stmt* parent;
+} child;
 
 static void number_child(kc_block* b, void* user)
 {
@@ -87,7 +91,8 @@ static void number_block(plan* p, kc_block* b, kc_stmt* parent)
     }
 }
 
-/* ---- variables that are computed again -------------------------------------------------------------- */
+/* ---- variables that are computed again
+ * -------------------------------------------------------------- */
 
 /* Adds the cost of `e`; false where it may not be computed at another place. */
 static bool is_again(const kc_expr* e, uint32_t* cost, bool* uniform)
@@ -96,29 +101,36 @@ static bool is_again(const kc_expr* e, uint32_t* cost, bool* uniform)
     if (*cost > AGAIN_COST)
         return false;
     switch (e->kind) {
-    case KC_EX_CONST: case KC_EX_ZERO:
-        return is_held_by_value(e->type);
+    case KC_EX_CONST:
+    case KC_EX_ZERO: return is_held_by_value(e->type);
     case KC_EX_LOAD: {
         if (e->args[0]->kind != KC_EX_VAR)
             return false;
         const kc_var* v = e->args[0]->u.var;
-        const kc_var_plan* vp = v->kind == KC_VAR_PARAM || v->kind == KC_VAR_PRIVATE ? v->pass_data : NULL;
+        const kc_var_plan* vp =
+            v->kind == KC_VAR_PARAM || v->kind == KC_VAR_PRIVATE ? v->pass_data : NULL;
         if (!vp || !is_held_by_value(v->type))
             return false;
         *uniform &= vp->home == KC_HOME_GROUP;
         return vp->home == KC_HOME_AGAIN || vp->home == KC_HOME_GROUP;
     }
     case KC_EX_ADDRESS:
-        return e->args[0]->kind == KC_EX_VAR &&
-               (e->args[0]->u.var->kind == KC_VAR_LOCAL || e->args[0]->u.var->kind == KC_VAR_CONSTANT);
+        return e->args[0]->kind == KC_EX_VAR && (e->args[0]->u.var->kind == KC_VAR_LOCAL ||
+                                                 e->args[0]->u.var->kind == KC_VAR_CONSTANT);
     case KC_EX_WORK_ITEM:
         *uniform &= e->u.query != KC_QUERY_LOCAL_ID && e->u.query != KC_QUERY_GLOBAL_ID;
         break;
-    case KC_EX_UNARY: case KC_EX_BINARY: case KC_EX_CONVERT: case KC_EX_BITCAST: case KC_EX_SPLAT: case KC_EX_COMPOSE:
-    case KC_EX_SWIZZLE: case KC_EX_SELECT: case KC_EX_OFFSET: case KC_EX_LOCAL_BYTES:
-        break;
-    default:
-        return false;
+    case KC_EX_UNARY:
+    case KC_EX_BINARY:
+    case KC_EX_CONVERT:
+    case KC_EX_BITCAST:
+    case KC_EX_SPLAT:
+    case KC_EX_COMPOSE:
+    case KC_EX_SWIZZLE:
+    case KC_EX_SELECT:
+    case KC_EX_OFFSET:
+    case KC_EX_LOCAL_BYTES: break;
+    default: return false;
     }
     for (uint32_t i = 0; i < e->arg_count; i++)
         if (!is_again(e->args[i], cost, uniform))
@@ -134,7 +146,8 @@ static void find_again(plan* p)
             vp->home = KC_HOME_GROUP;
     }
     for (kc_var_plan* vp = p->out->vars; vp; vp = vp->next) {
-        if (vp->var->kind != KC_VAR_PRIVATE || vp->var->is_address_taken || !is_held_by_value(vp->var->type))
+        if (vp->var->kind != KC_VAR_PRIVATE || vp->var->is_address_taken ||
+            !is_held_by_value(vp->var->type))
             continue;
         const kc_stmt* declared = vp->settings ? vp->settings->s : NULL;
         if (!declared || declared->kind != KC_ST_DECLARE || vp->settings->next || !declared->value)
@@ -148,9 +161,11 @@ static void find_again(plan* p)
     }
 }
 
-/* ---- what the group as a whole can compute ------------------------------------------------------------ */
+/* ---- what the group as a whole can compute
+ * ------------------------------------------------------------ */
 
-/* Whether the value is the same for all work-items of a group and may be computed outside of their loops. */
+/* Whether the value is the same for all work-items of a group and may be computed outside of their
+ * loops. */
 static bool is_uniform(const kc_expr* e)
 {
     if (!e)
@@ -173,8 +188,7 @@ static bool is_uniform(const kc_expr* e)
         if (e->u.query == KC_QUERY_LOCAL_ID || e->u.query == KC_QUERY_GLOBAL_ID)
             return false;
         break;
-    default:
-        break;
+    default: break;
     }
     for (uint32_t i = 0; i < e->arg_count; i++)
         if (!is_uniform(e->args[i]))
@@ -192,7 +206,8 @@ static bool is_exit(const kc_stmt* s)
     return s->kind == KC_ST_BREAK || s->kind == KC_ST_CONTINUE || s->kind == KC_ST_RETURN;
 }
 
-/* Marks (as `mask`) the statements that some work-items may leave before others, as far as conditions tell. */
+/* Marks (as `mask`) the statements that some work-items may leave before others, as far as
+ * conditions tell. */
 static void mark_left(kc_stmt* s, void* user)
 {
     (void)user;
@@ -227,7 +242,8 @@ static bool setting_is_uniform(const kc_setting* t)
 static void find_group_values(plan* p)
 {
     for (kc_var_plan* vp = p->out->vars; vp; vp = vp->next)
-        vp->may_be_group = vp->home == KC_HOME_ITEM && !vp->var->is_address_taken && is_held_by_value(vp->var->type) &&
+        vp->may_be_group = vp->home == KC_HOME_ITEM && !vp->var->is_address_taken &&
+                           is_held_by_value(vp->var->type) &&
                            (vp->var->kind == KC_VAR_PRIVATE || vp->var->kind == KC_VAR_PARAM);
     do {
         p->changed = false;
@@ -243,7 +259,8 @@ static void find_group_values(plan* p)
     kc_block_walk(&p->f->body, unmark, NULL);
 }
 
-/* ---- which of them it does compute --------------------------------------------------------------------- */
+/* ---- which of them it does compute
+ * --------------------------------------------------------------------- */
 
 /* Calls fn for each variable of the function that `e` reads. */
 static void walk_vars(const kc_expr* e, void (*fn)(kc_var_plan* vp, void* user), void* user)
@@ -293,7 +310,8 @@ static bool sets_group_value(const kc_stmt* s)
 {
     const kc_var* v = s->kind == KC_ST_DECLARE ? s->var : s->place ? kc_place_root(s->place) : NULL;
     const kc_var_plan* vp = v && v->kind != KC_VAR_CONSTANT ? v->pass_data : NULL;
-    return vp && vp->home == KC_HOME_GROUP && !vp->value && (s->kind == KC_ST_ASSIGN || (s->kind == KC_ST_DECLARE && s->value));
+    return vp && vp->home == KC_HOME_GROUP && !vp->value &&
+           (s->kind == KC_ST_ASSIGN || (s->kind == KC_ST_DECLARE && s->value));
 }
 
 static void find_group_setting(kc_stmt* s, void* user)
@@ -314,7 +332,8 @@ static bool contains_group_setting(kc_stmt* s)
     return found;
 }
 
-/* ---- lockstep statements and masks ------------------------------------------------------------------------ */
+/* ---- lockstep statements and masks
+ * ------------------------------------------------------------------------ */
 
 static void set_flag(plan* p, bool* flag)
 {
@@ -327,7 +346,8 @@ static bool keeps_mask(const kc_stmt* s)
     return of(s)->lockstep && (of(s)->mask || of(s)->iteration_mask);
 }
 
-/* An exit that work-items take one by one: every statement around it up to its target keeps count of them. */
+/* An exit that work-items take one by one: every statement around it up to its target keeps count
+ * of them. */
 static void leave_one_by_one(plan* p, kc_stmt* s)
 {
     for (kc_stmt* a = of(s)->parent; a; a = of(a)->parent) {
@@ -429,7 +449,9 @@ static void find_lockstep(plan* p)
     } while (groups != before);
 }
 
-/* ---- regions ------------------------------------------------------------------------------------------------- */
+/* ---- regions
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void use(kc_var_plan* vp, void* user)
 {
@@ -512,7 +534,8 @@ static void cut(plan* p)
     cut_block(p, &p->f->body);
 }
 
-/* ---- does a region need the value that another one left? ------------------------------------------------------ */
+/* ---- does a region need the value that another one left?
+ * ------------------------------------------------------ */
 
 typedef enum flow { FLOW_NONE, FLOW_SET, FLOW_NEEDED } flow;
 
@@ -552,13 +575,13 @@ static flow flow_of_stmt(const kc_stmt* s, const kc_var* v)
             return FLOW_NEEDED;
     flow a, b;
     switch (s->kind) {
-    case KC_ST_DECLARE:
-        return s->var == v ? FLOW_SET : FLOW_NONE;
+    case KC_ST_DECLARE: return s->var == v ? FLOW_SET : FLOW_NONE;
     case KC_ST_ASSIGN:
         if (s->place->kind == KC_EX_VAR)
             return s->place->u.var == v ? FLOW_SET : FLOW_NONE;
         return reads(s->place, v) ? FLOW_NEEDED : FLOW_NONE;
-    case KC_ST_CALL: case KC_ST_ATOMIC:
+    case KC_ST_CALL:
+    case KC_ST_ATOMIC:
         if (reads(s->place, v))
             return FLOW_NEEDED;
         return s->result == v ? FLOW_SET : FLOW_NONE;
@@ -576,7 +599,9 @@ static flow flow_of_stmt(const kc_stmt* s, const kc_var* v)
         if (a == FLOW_NEEDED)
             return a;
         b = flow_of_block(&s->step, v);
-        return b == FLOW_NEEDED && (a == FLOW_NONE || has_exits(&s->body)) ? b : FLOW_NONE; /* CONTINUE goes there too */
+        return b == FLOW_NEEDED && (a == FLOW_NONE || has_exits(&s->body))
+                   ? b
+                   : FLOW_NONE; /* CONTINUE goes there too */
     case KC_ST_SWITCH:
         for (uint32_t i = 0; i < s->case_count; i++)
             if (flow_of_block(&s->cases[i].body, v) == FLOW_NEEDED)
@@ -584,9 +609,9 @@ static flow flow_of_stmt(const kc_stmt* s, const kc_var* v)
         return FLOW_NONE;
     case KC_ST_BLOCK:
         a = flow_of_block(&s->body, v);
-        return a == FLOW_SET && has_exits(&s->body) ? FLOW_NONE : a; /* may have jumped over what sets it */
-    default:
-        return FLOW_NONE;
+        return a == FLOW_SET && has_exits(&s->body) ? FLOW_NONE
+                                                    : a; /* may have jumped over what sets it */
+    default: return FLOW_NONE;
     }
 }
 
@@ -604,13 +629,16 @@ static bool lives_across(const plan* p, const kc_var* v)
 {
     for (uint32_t i = 0; i < p->region_count; i++) {
         const region* r = &p->regions[i];
-        if (r->condition ? reads(r->condition, v) : flow_of_run(r->first, r->last->next, v) == FLOW_NEEDED)
+        if (r->condition ? reads(r->condition, v)
+                         : flow_of_run(r->first, r->last->next, v) == FLOW_NEEDED)
             return true;
     }
     return false;
 }
 
-/* ---- all together ------------------------------------------------------------------------------------------------- */
+/* ---- all together
+ * -------------------------------------------------------------------------------------------------
+ */
 
 kc_region_plan* kc_plan_regions(kc_module* m, kc_function* kernel)
 {
@@ -641,9 +669,11 @@ kc_region_plan* kc_plan_regions(kc_module* m, kc_function* kernel)
     for (kc_var_plan* vp = p.out->vars; vp; vp = vp->next) {
         if (vp->home != KC_HOME_ITEM || vp->var->kind == KC_VAR_LOCAL)
             continue;
-        if (vp->var->is_address_taken || vp->var->kind == KC_VAR_PARAM || (vp->in_many && lives_across(&p, vp->var)))
+        if (vp->var->is_address_taken || vp->var->kind == KC_VAR_PARAM ||
+            (vp->in_many && lives_across(&p, vp->var)))
             vp->home = KC_HOME_ARRAY;
-        vp->is_copied = vp->home == KC_HOME_ARRAY && !vp->var->is_address_taken && is_held_by_value(vp->var->type);
+        vp->is_copied = vp->home == KC_HOME_ARRAY && !vp->var->is_address_taken &&
+                        is_held_by_value(vp->var->type);
     }
     return p.out;
 }

@@ -11,7 +11,8 @@
     KHAL_CPU_INLINE khal_##T khal_atomic_##name##_##T(volatile khal_##T* p, khal_##T v)            \
     {                                                                                              \
         khal_##T old = __atomic_load_n(p, __ATOMIC_RELAXED);                                       \
-        while (v op old && !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
+        while (v op old &&                                                                         \
+               !__atomic_compare_exchange_n(p, &old, v, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) \
             ;                                                                                      \
         return old;                                                                                \
     }
@@ -27,7 +28,8 @@
     {                                                                                              \
         return __atomic_exchange_n(p, v, __ATOMIC_RELAXED);                                        \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T khal_atomic_cmpxchg_##T(volatile khal_##T* p, khal_##T expected, khal_##T v) \
+    KHAL_CPU_INLINE khal_##T khal_atomic_cmpxchg_##T(volatile khal_##T* p, khal_##T expected,      \
+                                                     khal_##T v)                                   \
     {                                                                                              \
         __atomic_compare_exchange_n(p, &expected, v, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);   \
         return expected;                                                                           \

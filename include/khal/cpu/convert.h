@@ -1,5 +1,5 @@
-/* Conversions that C's own casts leave undefined or do not have: float to integer out of range, saturation, rounding modes,
- * half. Instantiated inside each level's text. */
+/* Conversions that C's own casts leave undefined or do not have: float to integer out of range,
+ * saturation, rounding modes, half. Instantiated inside each level's text. */
 #ifndef KHAL_CPU_CONVERT_H
 #define KHAL_CPU_CONVERT_H
 
@@ -132,15 +132,18 @@ KHAL_CPU_INLINE khal_float khal_float_from_double(khal_double x, bool away)
 KHAL_CPU_INLINE khal_float khal_float_from_half(khal_half h)
 {
     const khal_uint sign = (khal_uint)(h & 0x8000u) << 16, rest = (khal_uint)(h & 0x7fffu) << 13;
-    const khal_float small = KHAL_BITCAST(khal_float, khal_uint, rest + 0x38000000u); /* exponents moved */
+    const khal_float small =
+        KHAL_BITCAST(khal_float, khal_uint, rest + 0x38000000u); /* exponents moved */
     const khal_float tiny = KHAL_BITCAST(khal_float, khal_uint, rest + 0x38800000u) - 0x1p-14f;
-    khal_uint bits = rest >= 0x0f800000u ? rest | 0x7f800000u : KHAL_BITCAST(khal_uint, khal_float, small);
+    khal_uint bits =
+        rest >= 0x0f800000u ? rest | 0x7f800000u : KHAL_BITCAST(khal_uint, khal_float, small);
     bits = rest < 0x00800000u ? KHAL_BITCAST(khal_uint, khal_float, tiny) : bits;
     bits |= rest > 0x0f800000u ? 0x400000u : 0;
     return KHAL_BITCAST(khal_float, khal_uint, bits | sign);
 }
 
-/* Magnitude bits of the float's half: towards zero, with what was cut off in *rest (its top bit: one half of the last place). */
+/* Magnitude bits of the float's half: towards zero, with what was cut off in *rest (its top bit:
+ * one half of the last place). */
 KHAL_CPU_INLINE khal_uint khal_half_cut(khal_uint magnitude, khal_uint* rest)
 {
     if (magnitude >= 0x38800000u) { /* normal */
@@ -217,7 +220,8 @@ KHAL_CPU_INLINE khal_half khal_fract_half(khal_half h)
 #define KHAL_VIA_uchar(x) ((khal_float)(x))
 #define KHAL_VIA_short(x) ((khal_float)(x))
 #define KHAL_VIA_ushort(x) ((khal_float)(x))
-#define KHAL_VIA_int(x) ((khal_float)((x) > 0x100000 ? 0x100000 : (x) < -0x100000 ? -0x100000 : (x)))
+#define KHAL_VIA_int(x)                                                                            \
+    ((khal_float)((x) > 0x100000 ? 0x100000 : (x) < -0x100000 ? -0x100000 : (x)))
 #define KHAL_VIA_uint(x) ((khal_float)((x) > 0x100000u ? 0x100000u : (x)))
 #define KHAL_VIA_long(x) KHAL_VIA_int(x)
 #define KHAL_VIA_ulong(x) KHAL_VIA_uint(x)
@@ -237,17 +241,27 @@ KHAL_CPU_INLINE khal_float khal_float_to_odd(khal_double x)
 
 /* The level's own: F16C where it has it. The machine's is taken through the compiler's _Float16. */
 #define KHAL_CPU_CONVERT_FROM_HALF(T, mode)                                                        \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_half)(khal_half x) { return KHAL_CPU_NAME(khal_from_half)(x); }
+    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_half)(khal_half x)                   \
+    {                                                                                              \
+        return KHAL_CPU_NAME(khal_from_half)(x);                                                   \
+    }
 #define KHAL_CPU_CONVERT_TO_HALF(F, mode)                                                          \
     KHAL_CPU_INLINE khal_half KHAL_CPU_NAME(khal_convert_half_##mode##_##F)(khal_##F x)            \
     {                                                                                              \
         const khal_float y = KHAL_VIA_##F(x);                                                      \
-        return KHAL_IS_##mode ? KHAL_CPU_NAME(khal_to_half)(y) : khal_half_rounded(y, KHAL_MODE_##mode(y < 0)); \
+        return KHAL_IS_##mode ? KHAL_CPU_NAME(khal_to_half)(y)                                     \
+                              : khal_half_rounded(y, KHAL_MODE_##mode(y < 0));                     \
     }
 
 #define KHAL_CPU_HALF_SOFT                                                                         \
-    KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(khal_from_half)(khal_half x) { return khal_float_from_half(x); } \
-    KHAL_CPU_INLINE khal_half KHAL_CPU_NAME(khal_to_half)(khal_float x) { return khal_half_nearest(x); }
+    KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(khal_from_half)(khal_half x)                          \
+    {                                                                                              \
+        return khal_float_from_half(x);                                                            \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_half KHAL_CPU_NAME(khal_to_half)(khal_float x)                            \
+    {                                                                                              \
+        return khal_half_nearest(x);                                                               \
+    }
 #define KHAL_CPU_HALF_HARD                                                                         \
     KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(khal_from_half)(khal_half x)                          \
     {                                                                                              \

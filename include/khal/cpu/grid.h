@@ -2,7 +2,8 @@
 #ifndef KHAL_CPU_GRID_H
 #define KHAL_CPU_GRID_H
 
-/* Some neighbouring work-groups of one row, and the work-items in them: begin[] <= global id < end[]. */
+/* Some neighbouring work-groups of one row, and the work-items in them: begin[] <= global id <
+ * end[]. */
 typedef struct khal_cpu_block {
     uint64_t begin[3], end[3];
     uint64_t group[3]; /* the first of them */
@@ -48,24 +49,26 @@ KHAL_CPU_INLINE bool khal_cpu_next(khal_cpu_block* b, const khal_cpu_launch* lau
     return true;
 }
 
-/* Runs `...` for each x in [begin, end). Ids below 2^31 have a loop of their own, in which no conversion between 32 and 64
- * bits can wrap, so that it vectorises. `pragma` is KHAL_CPU_INDEPENDENT or nothing. */
-#define KHAL_CPU_FOR_X(x, from, to, pragma, ...)                           \
-    do {                                                                   \
-        const uint64_t khal_from = (from), khal_to = (to);                 \
-        if (__builtin_expect(khal_to <= INT32_MAX, 1)) {                   \
-            const int32_t khal_start = (int32_t)khal_from;                 \
-            const int32_t khal_stop = (int32_t)khal_to;                    \
-            KHAL_CPU_ASSUME(khal_start >= 0);                              \
-            pragma for (int32_t khal_k = khal_start; khal_k < khal_stop; khal_k++) { \
-                const uint64_t x = (uint64_t)khal_k;                       \
-                __VA_ARGS__;                                               \
-            }                                                              \
-        } else {                                                           \
-            for (uint64_t x = khal_from; x < khal_to; x++) {               \
-                __VA_ARGS__;                                               \
-            }                                                              \
-        }                                                                  \
+/* Runs `...` for each x in [begin, end). Ids below 2^31 have a loop of their own, in which no
+ * conversion between 32 and 64 bits can wrap, so that it vectorises. `pragma` is
+ * KHAL_CPU_INDEPENDENT or nothing. */
+#define KHAL_CPU_FOR_X(x, from, to, pragma, ...)                                                   \
+    do {                                                                                           \
+        const uint64_t khal_from = (from), khal_to = (to);                                         \
+        if (__builtin_expect(khal_to <= INT32_MAX, 1)) {                                           \
+            const int32_t khal_start = (int32_t)khal_from;                                         \
+            const int32_t khal_stop = (int32_t)khal_to;                                            \
+            KHAL_CPU_ASSUME(khal_start >= 0);                                                      \
+            pragma for (int32_t khal_k = khal_start; khal_k < khal_stop; khal_k++)                 \
+            {                                                                                      \
+                const uint64_t x = (uint64_t)khal_k;                                               \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        } else {                                                                                   \
+            for (uint64_t x = khal_from; x < khal_to; x++) {                                       \
+                __VA_ARGS__;                                                                       \
+            }                                                                                      \
+        }                                                                                          \
     } while (0)
 
 #endif

@@ -1,5 +1,5 @@
-/* Functions on vectors from functions on scalars, instantiated by the generated text inside each level: only what a file
- * uses. khal_exp_float4 is khal_exp_float on each lane. */
+/* Functions on vectors from functions on scalars, instantiated by the generated text inside each
+ * level: only what a file uses. khal_exp_float4 is khal_exp_float on each lane. */
 #ifndef KHAL_CPU_MAP_H
 #define KHAL_CPU_MAP_H
 
@@ -12,7 +12,8 @@
         return r;                                                                                  \
     }
 #define KHAL_CPU_MAP2(name, R, A, B, n)                                                            \
-    KHAL_CPU_INLINE khal_##R##n KHAL_CPU_NAME(khal_##name##_##A##n)(const khal_##A##n a, const khal_##B##n b) \
+    KHAL_CPU_INLINE khal_##R##n KHAL_CPU_NAME(khal_##name##_##A##n)(const khal_##A##n a,           \
+                                                                    const khal_##B##n b)           \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
         for (int i = 0; i < n; i++)                                                                \
@@ -20,8 +21,8 @@
         return r;                                                                                  \
     }
 #define KHAL_CPU_MAP3(name, R, A, B, C, n)                                                         \
-    KHAL_CPU_INLINE khal_##R##n KHAL_CPU_NAME(khal_##name##_##A##n)(const khal_##A##n a, const khal_##B##n b, \
-                                                                    const khal_##C##n c)           \
+    KHAL_CPU_INLINE khal_##R##n KHAL_CPU_NAME(khal_##name##_##A##n)(                               \
+        const khal_##A##n a, const khal_##B##n b, const khal_##C##n c)                             \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
         for (int i = 0; i < n; i++)                                                                \
@@ -35,15 +36,16 @@
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
         for (int i = 0; i < n; i++)                                                                \
-            r[i] = (khal_##R)-khal_##name##_##A(a[i]);                                             \
+            r[i] = (khal_##R) - khal_##name##_##A(a[i]);                                           \
         return r;                                                                                  \
     }
 #define KHAL_CPU_MAP_MASK2(name, R, A, B, n)                                                       \
-    KHAL_CPU_INLINE khal_##R##n KHAL_CPU_NAME(khal_##name##_##A##n)(const khal_##A##n a, const khal_##B##n b) \
+    KHAL_CPU_INLINE khal_##R##n KHAL_CPU_NAME(khal_##name##_##A##n)(const khal_##A##n a,           \
+                                                                    const khal_##B##n b)           \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
         for (int i = 0; i < n; i++)                                                                \
-            r[i] = (khal_##R)-khal_##name##_##A(a[i], b[i]);                                       \
+            r[i] = (khal_##R) - khal_##name##_##A(a[i], b[i]);                                     \
         return r;                                                                                  \
     }
 
@@ -61,20 +63,22 @@
 #define KHAL_CPU_PICK(V, I, mask, a, b) ((V)(((I)(a) & ~(mask)) | ((I)(b) & (mask))))
 
 #define KHAL_CPU_MAX(T, I, n)                                                                      \
-    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_max_##T##n)(const khal_##T##n a, const khal_##T##n b) \
+    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_max_##T##n)(const khal_##T##n a,                \
+                                                               const khal_##T##n b)                \
     {                                                                                              \
         const khal_##I##n m = (khal_##I##n)(a < b);                                                \
         return KHAL_CPU_PICK(khal_##T##n, khal_##I##n, m, a, b);                                   \
     }
 #define KHAL_CPU_MIN(T, I, n)                                                                      \
-    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_min_##T##n)(const khal_##T##n a, const khal_##T##n b) \
+    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_min_##T##n)(const khal_##T##n a,                \
+                                                               const khal_##T##n b)                \
     {                                                                                              \
         const khal_##I##n m = (khal_##I##n)(b < a);                                                \
         return KHAL_CPU_PICK(khal_##T##n, khal_##I##n, m, a, b);                                   \
     }
 #define KHAL_CPU_CLAMP(T, I, n)                                                                    \
-    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_clamp_##T##n)(const khal_##T##n a, const khal_##T##n low, \
-                                                                 const khal_##T##n high)           \
+    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_clamp_##T##n)(                                  \
+        const khal_##T##n a, const khal_##T##n low, const khal_##T##n high)                        \
     {                                                                                              \
         const khal_##I##n under = (khal_##I##n)(a < low);                                          \
         const khal_##T##n b = KHAL_CPU_PICK(khal_##T##n, khal_##I##n, under, a, low);              \
@@ -140,9 +144,11 @@
         khal_r;                                                                                    \
     })
 
-/* Geometric functions. Lengths are taken without overflow where the plain sum would leave the type's range. */
+/* Geometric functions. Lengths are taken without overflow where the plain sum would leave the
+ * type's range. */
 #define KHAL_CPU_GEOMETRY(T, n)                                                                    \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_dot_##T##n)(const khal_##T##n a, const khal_##T##n b) \
+    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_dot_##T##n)(const khal_##T##n a,                   \
+                                                            const khal_##T##n b)                   \
     {                                                                                              \
         khal_##T r = a[0] * b[0];                                                                  \
         for (int i = 1; i < n; i++)                                                                \
@@ -173,11 +179,13 @@
             s += a[i] / m * (a[i] / m);                                                            \
         return khal_sqrt_##T(s) * m;                                                               \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_distance_##T##n)(const khal_##T##n a, const khal_##T##n b) \
+    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_distance_##T##n)(const khal_##T##n a,              \
+                                                                 const khal_##T##n b)              \
     {                                                                                              \
         return KHAL_CPU_NAME(khal_length_##T##n)(a - b);                                           \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_fast_distance_##T##n)(const khal_##T##n a, const khal_##T##n b) \
+    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_fast_distance_##T##n)(const khal_##T##n a,         \
+                                                                      const khal_##T##n b)         \
     {                                                                                              \
         return KHAL_CPU_NAME(khal_fast_length_##T##n)(a - b);                                      \
     }                                                                                              \
@@ -194,7 +202,10 @@
         if (!(m > 0)) /* zeros stay; NaN stays */                                                  \
             return a;                                                                              \
         for (int i = 0; i < n; i++) /* infinities point the way */                                 \
-            a[i] = m > KHAL_MAX_##T ? khal_copysign_##T(khal_fabs_##T(a[i]) > KHAL_MAX_##T ? 1 : 0 * a[i], a[i]) : a[i] / m; \
+            a[i] =                                                                                 \
+                m > KHAL_MAX_##T                                                                   \
+                    ? khal_copysign_##T(khal_fabs_##T(a[i]) > KHAL_MAX_##T ? 1 : 0 * a[i], a[i])   \
+                    : a[i] / m;                                                                    \
         const khal_##T by = khal_sqrt_##T(KHAL_CPU_NAME(khal_dot_##T##n)(a, a));                   \
         for (int i = 0; i < n; i++)                                                                \
             a[i] /= by;                                                                            \
@@ -206,9 +217,11 @@
     }
 
 #define KHAL_CPU_CROSS(T, n)                                                                       \
-    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_cross_##T##n)(const khal_##T##n a, const khal_##T##n b) \
+    KHAL_CPU_INLINE khal_##T##n KHAL_CPU_NAME(khal_cross_##T##n)(const khal_##T##n a,              \
+                                                                 const khal_##T##n b)              \
     {                                                                                              \
-        return (khal_##T##n){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0], 0}; \
+        return (khal_##T##n){a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],                 \
+                             a[0] * b[1] - a[1] * b[0], 0};                                        \
     }
 
 #endif

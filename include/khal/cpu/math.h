@@ -1,4 +1,5 @@
-/* Floating-point functions on scalars, within OpenCL 1.2's error bounds (full profile) and its edge cases. */
+/* Floating-point functions on scalars, within OpenCL 1.2's error bounds (full profile) and its edge
+ * cases. */
 #ifndef KHAL_CPU_MATH_H
 #define KHAL_CPU_MATH_H
 
@@ -16,11 +17,23 @@
 #define KHAL_PI 3.14159265358979323846
 
 #define KHAL_CPU_MATH1(name, f, d)                                                                 \
-    KHAL_CPU_INLINE khal_float khal_##name##_float(khal_float x) { return f(x); }                  \
-    KHAL_CPU_INLINE khal_double khal_##name##_double(khal_double x) { return d(x); }
+    KHAL_CPU_INLINE khal_float khal_##name##_float(khal_float x)                                   \
+    {                                                                                              \
+        return f(x);                                                                               \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_double khal_##name##_double(khal_double x)                                \
+    {                                                                                              \
+        return d(x);                                                                               \
+    }
 #define KHAL_CPU_MATH2(name, f, d)                                                                 \
-    KHAL_CPU_INLINE khal_float khal_##name##_float(khal_float x, khal_float y) { return f(x, y); } \
-    KHAL_CPU_INLINE khal_double khal_##name##_double(khal_double x, khal_double y) { return d(x, y); }
+    KHAL_CPU_INLINE khal_float khal_##name##_float(khal_float x, khal_float y)                     \
+    {                                                                                              \
+        return f(x, y);                                                                            \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_double khal_##name##_double(khal_double x, khal_double y)                 \
+    {                                                                                              \
+        return d(x, y);                                                                            \
+    }
 #define KHAL_CPU_LIBM1(name) KHAL_CPU_MATH1(name, __builtin_##name##f, __builtin_##name)
 #define KHAL_CPU_LIBM2(name) KHAL_CPU_MATH2(name, __builtin_##name##f, __builtin_##name)
 
@@ -61,14 +74,33 @@ KHAL_CPU_LIBM1(tan)
 KHAL_CPU_LIBM1(tanh)
 KHAL_CPU_LIBM1(trunc)
 
-KHAL_CPU_INLINE khal_float khal_tgamma_float(khal_float x) { return (khal_float)__builtin_tgamma((double)x); }
-KHAL_CPU_INLINE khal_double khal_tgamma_double(khal_double x) { return __builtin_tgamma(x); }
-KHAL_CPU_INLINE khal_float khal_exp10_float(khal_float x) { return (khal_float)__builtin_pow(10.0, (double)x); }
-KHAL_CPU_INLINE khal_double khal_exp10_double(khal_double x) { return __builtin_pow(10.0, x); }
-KHAL_CPU_INLINE khal_float khal_fma_float(khal_float x, khal_float y, khal_float z) { return __builtin_fmaf(x, y, z); }
-KHAL_CPU_INLINE khal_double khal_fma_double(khal_double x, khal_double y, khal_double z) { return __builtin_fma(x, y, z); }
+KHAL_CPU_INLINE khal_float khal_tgamma_float(khal_float x)
+{
+    return (khal_float)__builtin_tgamma((double)x);
+}
+KHAL_CPU_INLINE khal_double khal_tgamma_double(khal_double x)
+{
+    return __builtin_tgamma(x);
+}
+KHAL_CPU_INLINE khal_float khal_exp10_float(khal_float x)
+{
+    return (khal_float)__builtin_pow(10.0, (double)x);
+}
+KHAL_CPU_INLINE khal_double khal_exp10_double(khal_double x)
+{
+    return __builtin_pow(10.0, x);
+}
+KHAL_CPU_INLINE khal_float khal_fma_float(khal_float x, khal_float y, khal_float z)
+{
+    return __builtin_fmaf(x, y, z);
+}
+KHAL_CPU_INLINE khal_double khal_fma_double(khal_double x, khal_double y, khal_double z)
+{
+    return __builtin_fma(x, y, z);
+}
 
-/* (f: its own type's functions; PI as the type rounds it would be off by more, so float goes through double) */
+/* (f: its own type's functions; PI as the type rounds it would be off by more, so float goes
+ * through double) */
 KHAL_CPU_INLINE khal_double khal_sinpi_double(khal_double x)
 {
     if (!khal_isfinite_double(x))
@@ -123,24 +155,48 @@ KHAL_CPU_INLINE khal_double khal_tanpi_double(khal_double x)
     return r < 0 ? -t : t;
 }
 
-KHAL_CPU_INLINE khal_float khal_sinpi_float(khal_float x) { return (khal_float)khal_sinpi_double((double)x); }
-KHAL_CPU_INLINE khal_float khal_cospi_float(khal_float x) { return (khal_float)khal_cospi_double((double)x); }
-KHAL_CPU_INLINE khal_float khal_tanpi_float(khal_float x) { return (khal_float)khal_tanpi_double((double)x); }
+KHAL_CPU_INLINE khal_float khal_sinpi_float(khal_float x)
+{
+    return (khal_float)khal_sinpi_double((double)x);
+}
+KHAL_CPU_INLINE khal_float khal_cospi_float(khal_float x)
+{
+    return (khal_float)khal_cospi_double((double)x);
+}
+KHAL_CPU_INLINE khal_float khal_tanpi_float(khal_float x)
+{
+    return (khal_float)khal_tanpi_double((double)x);
+}
 
 #define KHAL_CPU_OVER_PI(name)                                                                     \
-    KHAL_CPU_INLINE khal_double khal_##name##pi_double(khal_double x) { return __builtin_##name(x) / KHAL_PI; } \
-    KHAL_CPU_INLINE khal_float khal_##name##pi_float(khal_float x) { return (khal_float)(__builtin_##name((double)x) / KHAL_PI); }
+    KHAL_CPU_INLINE khal_double khal_##name##pi_double(khal_double x)                              \
+    {                                                                                              \
+        return __builtin_##name(x) / KHAL_PI;                                                      \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_float khal_##name##pi_float(khal_float x)                                 \
+    {                                                                                              \
+        return (khal_float)(__builtin_##name((double)x) / KHAL_PI);                                \
+    }
 KHAL_CPU_OVER_PI(acos)
 KHAL_CPU_OVER_PI(asin)
 KHAL_CPU_OVER_PI(atan)
-KHAL_CPU_INLINE khal_double khal_atan2pi_double(khal_double y, khal_double x) { return __builtin_atan2(y, x) / KHAL_PI; }
+KHAL_CPU_INLINE khal_double khal_atan2pi_double(khal_double y, khal_double x)
+{
+    return __builtin_atan2(y, x) / KHAL_PI;
+}
 KHAL_CPU_INLINE khal_float khal_atan2pi_float(khal_float y, khal_float x)
 {
     return (khal_float)(__builtin_atan2((double)y, (double)x) / KHAL_PI);
 }
 
-KHAL_CPU_INLINE khal_double khal_pown_double(khal_double x, khal_int n) { return __builtin_pow(x, (double)n); }
-KHAL_CPU_INLINE khal_float khal_pown_float(khal_float x, khal_int n) { return (khal_float)__builtin_pow((double)x, (double)n); }
+KHAL_CPU_INLINE khal_double khal_pown_double(khal_double x, khal_int n)
+{
+    return __builtin_pow(x, (double)n);
+}
+KHAL_CPU_INLINE khal_float khal_pown_float(khal_float x, khal_int n)
+{
+    return (khal_float)__builtin_pow((double)x, (double)n);
+}
 
 KHAL_CPU_INLINE khal_double khal_powr_double(khal_double x, khal_double y)
 {
@@ -161,7 +217,8 @@ KHAL_CPU_INLINE khal_float khal_powr_float(khal_float x, khal_float y)
     return (khal_float)khal_powr_double((double)x, (double)y);
 }
 
-/* The n-th root; pow(x, 1/n) is off by the rounding of 1/n, which one step of Newton's method takes away. */
+/* The n-th root; pow(x, 1/n) is off by the rounding of 1/n, which one step of Newton's method takes
+ * away. */
 KHAL_CPU_INLINE khal_double khal_rootn_double(khal_double x, khal_int n)
 {
     if (n == 0 || x != x || (x < 0 && n % 2 == 0))
@@ -179,20 +236,39 @@ KHAL_CPU_INLINE khal_double khal_rootn_double(khal_double x, khal_int n)
     return n % 2 ? __builtin_copysign(r, x) : r;
 }
 
-KHAL_CPU_INLINE khal_float khal_rootn_float(khal_float x, khal_int n) { return (khal_float)khal_rootn_double((double)x, n); }
+KHAL_CPU_INLINE khal_float khal_rootn_float(khal_float x, khal_int n)
+{
+    return (khal_float)khal_rootn_double((double)x, n);
+}
 
-/* One definition for float and double; B: the suffix of the compiler's builtins, c: of constants. */
+/* One definition for float and double; B: the suffix of the compiler's builtins, c: of constants.
+ */
 #define KHAL_CPU_MATH_BOTH(T, U, B, c, quiet, largest_below_1, pi_over_180, over_pi_180)           \
-    KHAL_CPU_INLINE khal_##T khal_rsqrt_##T(khal_##T x) { return 1 / __builtin_sqrt##B(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_max_##T(khal_##T x, khal_##T y) { return x < y ? y : x; }        \
-    KHAL_CPU_INLINE khal_##T khal_min_##T(khal_##T x, khal_##T y) { return y < x ? y : x; }        \
+    KHAL_CPU_INLINE khal_##T khal_rsqrt_##T(khal_##T x)                                            \
+    {                                                                                              \
+        return 1 / __builtin_sqrt##B(x);                                                           \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_max_##T(khal_##T x, khal_##T y)                                  \
+    {                                                                                              \
+        return x < y ? y : x;                                                                      \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_min_##T(khal_##T x, khal_##T y)                                  \
+    {                                                                                              \
+        return y < x ? y : x;                                                                      \
+    }                                                                                              \
     KHAL_CPU_INLINE khal_##T khal_clamp_##T(khal_##T x, khal_##T low, khal_##T high)               \
     {                                                                                              \
         const khal_##T y = x < low ? low : x;                                                      \
         return high < y ? high : y;                                                                \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T khal_fmax_##T(khal_##T x, khal_##T y) { return x >= y || y != y ? x : y; } \
-    KHAL_CPU_INLINE khal_##T khal_fmin_##T(khal_##T x, khal_##T y) { return x <= y || y != y ? x : y; } \
+    KHAL_CPU_INLINE khal_##T khal_fmax_##T(khal_##T x, khal_##T y)                                 \
+    {                                                                                              \
+        return x >= y || y != y ? x : y;                                                           \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_fmin_##T(khal_##T x, khal_##T y)                                 \
+    {                                                                                              \
+        return x <= y || y != y ? x : y;                                                           \
+    }                                                                                              \
     KHAL_CPU_INLINE khal_##T khal_maxmag_##T(khal_##T x, khal_##T y)                               \
     {                                                                                              \
         const khal_##T a = __builtin_fabs##B(x), b = __builtin_fabs##B(y);                         \
@@ -235,7 +311,10 @@ KHAL_CPU_INLINE khal_float khal_rootn_float(khal_float x, khal_int n) { return (
     {                                                                                              \
         return x == 0 ? INT32_MIN : khal_isfinite_##T(x) ? __builtin_ilogb##B(x) : INT32_MAX;      \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T khal_ldexp_##T(khal_##T x, khal_int n) { return __builtin_ldexp##B(x, n); } \
+    KHAL_CPU_INLINE khal_##T khal_ldexp_##T(khal_##T x, khal_int n)                                \
+    {                                                                                              \
+        return __builtin_ldexp##B(x, n);                                                           \
+    }                                                                                              \
     KHAL_CPU_INLINE khal_int khal_lgamma_sign_##T(khal_##T x)                                      \
     {                                                                                              \
         if (x > 0 || x != x)                                                                       \
@@ -251,9 +330,13 @@ KHAL_CPU_INLINE khal_float khal_rootn_float(khal_float x, khal_int n) { return (
     }                                                                                              \
     KHAL_CPU_INLINE khal_##T khal_nan_##U(khal_##U code)                                           \
     {                                                                                              \
-        return KHAL_BITCAST(khal_##T, khal_##U, (khal_##U)(quiet | (code & (((quiet) & -(quiet)) - 1)))); \
+        return KHAL_BITCAST(khal_##T, khal_##U,                                                    \
+                            (khal_##U)(quiet | (code & (((quiet) & -(quiet)) - 1))));              \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T khal_nextafter_##T(khal_##T x, khal_##T y) { return __builtin_nextafter##B(x, y); } \
+    KHAL_CPU_INLINE khal_##T khal_nextafter_##T(khal_##T x, khal_##T y)                            \
+    {                                                                                              \
+        return __builtin_nextafter##B(x, y);                                                       \
+    }                                                                                              \
     /* the low seven bits of the quotient that remainder() takes away, with its sign */            \
     KHAL_CPU_INLINE khal_int khal_remquo_quo_##T(khal_##T x, khal_##T y)                           \
     {                                                                                              \
@@ -274,41 +357,121 @@ KHAL_CPU_INLINE khal_float khal_rootn_float(khal_float x, khal_int n) { return (
         q &= 127;                                                                                  \
         return khal_signbit_##T(x) != khal_signbit_##T(y) ? -q : q;                                \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T khal_degrees_##T(khal_##T x) { return x * over_pi_180; }              \
-    KHAL_CPU_INLINE khal_##T khal_radians_##T(khal_##T x) { return x * pi_over_180; }              \
-    KHAL_CPU_INLINE khal_##T khal_mix_##T(khal_##T x, khal_##T y, khal_##T a) { return x + (y - x) * a; } \
-    KHAL_CPU_INLINE khal_##T khal_step_##T(khal_##T edge, khal_##T x) { return x < edge ? 0 : 1; } \
+    KHAL_CPU_INLINE khal_##T khal_degrees_##T(khal_##T x)                                          \
+    {                                                                                              \
+        return x * over_pi_180;                                                                    \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_radians_##T(khal_##T x)                                          \
+    {                                                                                              \
+        return x * pi_over_180;                                                                    \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_mix_##T(khal_##T x, khal_##T y, khal_##T a)                      \
+    {                                                                                              \
+        return x + (y - x) * a;                                                                    \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_step_##T(khal_##T edge, khal_##T x)                              \
+    {                                                                                              \
+        return x < edge ? 0 : 1;                                                                   \
+    }                                                                                              \
     KHAL_CPU_INLINE khal_##T khal_smoothstep_##T(khal_##T low, khal_##T high, khal_##T x)          \
     {                                                                                              \
         const khal_##T t = khal_clamp_##T((x - low) / (high - low), 0, 1);                         \
         return t * t * (3 - 2 * t);                                                                \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_##T khal_sign_##T(khal_##T x) { return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? x : 0; } \
-    KHAL_CPU_INLINE khal_##T khal_dot_##T(khal_##T x, khal_##T y) { return x * y; }                \
-    KHAL_CPU_INLINE khal_##T khal_length_##T(khal_##T x) { return __builtin_fabs##B(x); }          \
-    KHAL_CPU_INLINE khal_##T khal_distance_##T(khal_##T x, khal_##T y) { return __builtin_fabs##B(x - y); } \
-    KHAL_CPU_INLINE khal_##T khal_normalize_##T(khal_##T x) { return khal_sign_##T(x != x ? 0 : x) + (x != x ? x : 0); } \
-    KHAL_CPU_INLINE khal_##T khal_fast_length_##T(khal_##T x) { return __builtin_fabs##B(x); }     \
-    KHAL_CPU_INLINE khal_##T khal_fast_distance_##T(khal_##T x, khal_##T y) { return __builtin_fabs##B(x - y); } \
-    KHAL_CPU_INLINE khal_##T khal_fast_normalize_##T(khal_##T x) { return khal_normalize_##T(x); } \
-    KHAL_CPU_INLINE khal_##T khal_native_recip_##T(khal_##T x) { return 1 / x; }                   \
-    KHAL_CPU_INLINE khal_##T khal_native_rsqrt_##T(khal_##T x) { return khal_rsqrt_##T(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_sqrt_##T(khal_##T x) { return __builtin_sqrt##B(x); }     \
-    KHAL_CPU_INLINE khal_##T khal_native_cos_##T(khal_##T x) { return __builtin_cos##B(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_sin_##T(khal_##T x) { return __builtin_sin##B(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_tan_##T(khal_##T x) { return __builtin_tan##B(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_exp_##T(khal_##T x) { return __builtin_exp##B(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_exp2_##T(khal_##T x) { return __builtin_exp2##B(x); }     \
-    KHAL_CPU_INLINE khal_##T khal_native_exp10_##T(khal_##T x) { return khal_exp10_##T(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_log_##T(khal_##T x) { return __builtin_log##B(x); }       \
-    KHAL_CPU_INLINE khal_##T khal_native_log2_##T(khal_##T x) { return __builtin_log2##B(x); }     \
-    KHAL_CPU_INLINE khal_##T khal_native_log10_##T(khal_##T x) { return __builtin_log10##B(x); }   \
-    KHAL_CPU_INLINE khal_##T khal_native_powr_##T(khal_##T x, khal_##T y) { return __builtin_pow##B(x, y); }
+    KHAL_CPU_INLINE khal_##T khal_sign_##T(khal_##T x)                                             \
+    {                                                                                              \
+        return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? x : 0;                                            \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_dot_##T(khal_##T x, khal_##T y)                                  \
+    {                                                                                              \
+        return x * y;                                                                              \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_length_##T(khal_##T x)                                           \
+    {                                                                                              \
+        return __builtin_fabs##B(x);                                                               \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_distance_##T(khal_##T x, khal_##T y)                             \
+    {                                                                                              \
+        return __builtin_fabs##B(x - y);                                                           \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_normalize_##T(khal_##T x)                                        \
+    {                                                                                              \
+        return khal_sign_##T(x != x ? 0 : x) + (x != x ? x : 0);                                   \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_fast_length_##T(khal_##T x)                                      \
+    {                                                                                              \
+        return __builtin_fabs##B(x);                                                               \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_fast_distance_##T(khal_##T x, khal_##T y)                        \
+    {                                                                                              \
+        return __builtin_fabs##B(x - y);                                                           \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_fast_normalize_##T(khal_##T x)                                   \
+    {                                                                                              \
+        return khal_normalize_##T(x);                                                              \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_recip_##T(khal_##T x)                                     \
+    {                                                                                              \
+        return 1 / x;                                                                              \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_rsqrt_##T(khal_##T x)                                     \
+    {                                                                                              \
+        return khal_rsqrt_##T(x);                                                                  \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_sqrt_##T(khal_##T x)                                      \
+    {                                                                                              \
+        return __builtin_sqrt##B(x);                                                               \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_cos_##T(khal_##T x)                                       \
+    {                                                                                              \
+        return __builtin_cos##B(x);                                                                \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_sin_##T(khal_##T x)                                       \
+    {                                                                                              \
+        return __builtin_sin##B(x);                                                                \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_tan_##T(khal_##T x)                                       \
+    {                                                                                              \
+        return __builtin_tan##B(x);                                                                \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_exp_##T(khal_##T x)                                       \
+    {                                                                                              \
+        return __builtin_exp##B(x);                                                                \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_exp2_##T(khal_##T x)                                      \
+    {                                                                                              \
+        return __builtin_exp2##B(x);                                                               \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_exp10_##T(khal_##T x)                                     \
+    {                                                                                              \
+        return khal_exp10_##T(x);                                                                  \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_log_##T(khal_##T x)                                       \
+    {                                                                                              \
+        return __builtin_log##B(x);                                                                \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_log2_##T(khal_##T x)                                      \
+    {                                                                                              \
+        return __builtin_log2##B(x);                                                               \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_log10_##T(khal_##T x)                                     \
+    {                                                                                              \
+        return __builtin_log10##B(x);                                                              \
+    }                                                                                              \
+    KHAL_CPU_INLINE khal_##T khal_native_powr_##T(khal_##T x, khal_##T y)                          \
+    {                                                                                              \
+        return __builtin_pow##B(x, y);                                                             \
+    }
 
-KHAL_CPU_MATH_BOTH(float, uint, f, f, 0x7fc00000u, 0x1.fffffep-1f, 0.0174532925199432957f, 57.2957795130823209f)
-KHAL_CPU_MATH_BOTH(double, ulong, , , 0x7ff8000000000000ull, 0x1.fffffffffffffp-1, 0.017453292519943295769, 57.295779513082320877)
+KHAL_CPU_MATH_BOTH(float, uint, f, f, 0x7fc00000u, 0x1.fffffep-1f, 0.0174532925199432957f,
+                   57.2957795130823209f)
+KHAL_CPU_MATH_BOTH(double, ulong, , , 0x7ff8000000000000ull, 0x1.fffffffffffffp-1,
+                   0.017453292519943295769, 57.295779513082320877)
 
-KHAL_CPU_INLINE khal_half khal_nan_ushort(khal_ushort code) { return (khal_half)(0x7e00u | (code & 0x1ffu)); }
+KHAL_CPU_INLINE khal_half khal_nan_ushort(khal_ushort code)
+{
+    return (khal_half)(0x7e00u | (code & 0x1ffu));
+}
 
 /* The half next to x towards y. */
 KHAL_CPU_INLINE khal_half khal_nextafter_half(khal_half x, khal_half y)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 typedef struct khal_print_arg {
-    char kind; /* 'i', 'u', 'f' (in u, or in data for vectors); 'p' */
+    char kind;                  /* 'i', 'u', 'f' (in u, or in data for vectors); 'p' */
     unsigned char lanes, width; /* width: bytes of a lane in data */
     const void* data;
     union {
@@ -65,10 +65,22 @@ KHAL_CPU_FUNCTION khal_print_arg khal_print_lane(const khal_print_arg* a, unsign
     int32_t i32;
     int64_t i64;
     switch (a->width) {
-    case 1: memcpy(&i8, p, 1); r.u.i = a->kind == 'u' ? (uint8_t)i8 : i8; break;
-    case 2: memcpy(&i16, p, 2); r.u.i = a->kind == 'u' ? (uint16_t)i16 : i16; break;
-    case 4: memcpy(&i32, p, 4); r.u.i = a->kind == 'u' ? (long long)(uint32_t)i32 : i32; break;
-    default: memcpy(&i64, p, 8); r.u.i = i64; break;
+    case 1:
+        memcpy(&i8, p, 1);
+        r.u.i = a->kind == 'u' ? (uint8_t)i8 : i8;
+        break;
+    case 2:
+        memcpy(&i16, p, 2);
+        r.u.i = a->kind == 'u' ? (uint16_t)i16 : i16;
+        break;
+    case 4:
+        memcpy(&i32, p, 4);
+        r.u.i = a->kind == 'u' ? (long long)(uint32_t)i32 : i32;
+        break;
+    default:
+        memcpy(&i64, p, 8);
+        r.u.i = i64;
+        break;
     }
     return r;
 }
@@ -80,8 +92,10 @@ KHAL_CPU_FUNCTION long long khal_print_integer(const khal_print_arg* a)
     return a->kind == 'p' ? (long long)(intptr_t)a->u.p : a->u.i;
 }
 
-/* `spec` is "%", flags, width, precision, without length; `bytes` the lane's size as the length says, 0: the argument's own. */
-KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char conversion, unsigned bytes, const khal_print_arg* a)
+/* `spec` is "%", flags, width, precision, without length; `bytes` the lane's size as the length
+ * says, 0: the argument's own. */
+KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char conversion,
+                                      unsigned bytes, const khal_print_arg* a)
 {
     char format[64], out[512];
     const size_t n = strlen(spec);
@@ -112,7 +126,8 @@ KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char
     } else if (conversion == 'p') {
         format[n] = 'p';
         format[n + 1] = 0;
-        size = snprintf(out, sizeof out, format, a->kind == 'p' ? a->u.p : (const void*)(intptr_t)khal_print_integer(a));
+        size = snprintf(out, sizeof out, format,
+                        a->kind == 'p' ? a->u.p : (const void*)(intptr_t)khal_print_integer(a));
     } else if (conversion == 's') {
         const char* s = a->kind == 'p' && a->u.p ? a->u.p : "(null)";
         khal_print_put(t, s, strlen(s));
@@ -120,7 +135,9 @@ KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char
     } else {
         format[n] = conversion;
         format[n + 1] = 0;
-        const double v = a->kind == 'f' ? a->u.f : a->kind == 'u' ? (double)a->u.u : (double)khal_print_integer(a);
+        const double v = a->kind == 'f'   ? a->u.f
+                         : a->kind == 'u' ? (double)a->u.u
+                                          : (double)khal_print_integer(a);
         size = snprintf(out, sizeof out, format, v);
     }
     if (size > 0)
@@ -132,8 +149,8 @@ KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char
 #pragma clang diagnostic ignored "-Wformat-nonliteral"
 #endif
 
-KHAL_CPU_FUNCTION void khal_print(const khal_cpu_launch* launch, const char* format, size_t size, const khal_print_arg* args,
-                                  unsigned count)
+KHAL_CPU_FUNCTION void khal_print(const khal_cpu_launch* launch, const char* format, size_t size,
+                                  const khal_print_arg* args, unsigned count)
 {
     khal_print_text t;
     t.data = t.first;

@@ -1,6 +1,7 @@
-/* The types of the kernel language. All may alias, so that pointer casts mean what they mean in OpenCL C's usage, whatever
- * the flags. A half is its bits; three lanes are stored as four. khal_float4_u is a float4 in memory whose address is only
- * as aligned as a float: what pointers to vectors point to. */
+/* The types of the kernel language. All may alias, so that pointer casts mean what they mean in
+ * OpenCL C's usage, whatever the flags. A half is its bits; three lanes are stored as four.
+ * khal_float4_u is a float4 in memory whose address is only as aligned as a float: what pointers to
+ * vectors point to. */
 #ifndef KHAL_CPU_TYPES_H
 #define KHAL_CPU_TYPES_H
 
@@ -22,14 +23,15 @@ typedef uint16_t khal_half __attribute__((may_alias));
 typedef float khal_float __attribute__((may_alias));
 typedef double khal_double __attribute__((may_alias));
 
-#define KHAL_CPU_VECTOR(T, n, lanes)                                                          \
-    typedef khal_##T khal_##T##n __attribute__((vector_size(lanes * sizeof(khal_##T)), may_alias)); \
+#define KHAL_CPU_VECTOR(T, n, lanes)                                                               \
+    typedef khal_##T khal_##T##n                                                                   \
+        __attribute__((vector_size(lanes * sizeof(khal_##T)), may_alias));                         \
     typedef khal_##T##n khal_##T##n##_u __attribute__((aligned(sizeof(khal_##T)), may_alias));
-#define KHAL_CPU_VECTORS(T)   \
-    KHAL_CPU_VECTOR(T, 2, 2)  \
-    KHAL_CPU_VECTOR(T, 3, 4)  \
-    KHAL_CPU_VECTOR(T, 4, 4)  \
-    KHAL_CPU_VECTOR(T, 8, 8)  \
+#define KHAL_CPU_VECTORS(T)                                                                        \
+    KHAL_CPU_VECTOR(T, 2, 2)                                                                       \
+    KHAL_CPU_VECTOR(T, 3, 4)                                                                       \
+    KHAL_CPU_VECTOR(T, 4, 4)                                                                       \
+    KHAL_CPU_VECTOR(T, 8, 8)                                                                       \
     KHAL_CPU_VECTOR(T, 16, 16)
 
 KHAL_CPU_VECTORS(char)
@@ -45,26 +47,34 @@ KHAL_CPU_VECTORS(float)
 KHAL_CPU_VECTORS(double)
 
 /* The bits of x, of type FROM, as a TO of the same size. */
-#define KHAL_BITCAST(TO, FROM, x)                                \
-    __extension__({                                              \
-        const FROM khal_from = (x);                              \
-        TO khal_to;                                              \
-        __builtin_memcpy(&khal_to, &khal_from, sizeof(khal_to)); \
-        khal_to;                                                 \
+#define KHAL_BITCAST(TO, FROM, x)                                                                  \
+    __extension__({                                                                                \
+        const FROM khal_from = (x);                                                                \
+        TO khal_to;                                                                                \
+        __builtin_memcpy(&khal_to, &khal_from, sizeof(khal_to));                                   \
+        khal_to;                                                                                   \
     })
 
-#define KHAL_SPLAT2(V, x) __extension__({ const __typeof__(((V){0})[0]) khal_s = (x); (V){khal_s, khal_s}; })
-#define KHAL_SPLAT4(V, x) __extension__({ const __typeof__(((V){0})[0]) khal_s = (x); (V){khal_s, khal_s, khal_s, khal_s}; })
-#define KHAL_SPLAT8(V, x)                                                                    \
-    __extension__({                                                                          \
-        const __typeof__(((V){0})[0]) khal_s = (x);                                          \
-        (V){khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s};                 \
+#define KHAL_SPLAT2(V, x)                                                                          \
+    __extension__({                                                                                \
+        const __typeof__(((V){0})[0]) khal_s = (x);                                                \
+        (V){khal_s, khal_s};                                                                       \
     })
-#define KHAL_SPLAT16(V, x)                                                                   \
-    __extension__({                                                                          \
-        const __typeof__(((V){0})[0]) khal_s = (x);                                          \
-        (V){khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s,                  \
-            khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s};                 \
+#define KHAL_SPLAT4(V, x)                                                                          \
+    __extension__({                                                                                \
+        const __typeof__(((V){0})[0]) khal_s = (x);                                                \
+        (V){khal_s, khal_s, khal_s, khal_s};                                                       \
+    })
+#define KHAL_SPLAT8(V, x)                                                                          \
+    __extension__({                                                                                \
+        const __typeof__(((V){0})[0]) khal_s = (x);                                                \
+        (V){khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s};                       \
+    })
+#define KHAL_SPLAT16(V, x)                                                                         \
+    __extension__({                                                                                \
+        const __typeof__(((V){0})[0]) khal_s = (x);                                                \
+        (V){khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s,                        \
+            khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s, khal_s};                       \
     })
 
 #endif

@@ -50,18 +50,43 @@ static void sync_items(void)
     pthread_mutex_unlock(&group.lock);
 }
 
-static size_t get_local_id(uint d) { return d ? 0 : (size_t)me->local; }
-static size_t get_local_size(uint d) { return d ? 1 : (size_t)me->local_size; }
-static size_t get_group_id(uint d) { return d ? 0 : (size_t)me->group; }
-static size_t get_global_id(uint d) { return d ? 0 : (size_t)(me->group * me->local_size + me->local); }
-static size_t get_global_size(uint d) { return d ? 1 : (size_t)me->global_size; }
-static int atomic_add(int* p, int v) { return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST); }
-static int atomic_inc(int* p) { return atomic_add(p, 1); }
-static int atomic_or(int* p, int v) { return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST); }
+static size_t get_local_id(uint d)
+{
+    return d ? 0 : (size_t)me->local;
+}
+static size_t get_local_size(uint d)
+{
+    return d ? 1 : (size_t)me->local_size;
+}
+static size_t get_group_id(uint d)
+{
+    return d ? 0 : (size_t)me->group;
+}
+static size_t get_global_id(uint d)
+{
+    return d ? 0 : (size_t)(me->group * me->local_size + me->local);
+}
+static size_t get_global_size(uint d)
+{
+    return d ? 1 : (size_t)me->global_size;
+}
+static int atomic_add(int* p, int v)
+{
+    return __atomic_fetch_add(p, v, __ATOMIC_SEQ_CST);
+}
+static int atomic_inc(int* p)
+{
+    return atomic_add(p, 1);
+}
+static int atomic_or(int* p, int v)
+{
+    return __atomic_fetch_or(p, v, __ATOMIC_SEQ_CST);
+}
 static int atomic_max(int* p, int v)
 {
     int old = __atomic_load_n(p, __ATOMIC_SEQ_CST);
-    while (v > old && !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+    while (v > old &&
+           !__atomic_compare_exchange_n(p, &old, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
         ;
     return old;
 }
@@ -93,7 +118,8 @@ static void* run_item(void* user)
     return NULL;
 }
 
-void flow_run_group(flow_kernel kernel, int index, int local_size, int global_size, int* out, const int* in, unsigned n, int* shared)
+void flow_run_group(flow_kernel kernel, int index, int local_size, int global_size, int* out,
+                    const int* in, unsigned n, int* shared)
 {
     item* items = calloc((size_t)local_size, sizeof *items);
     if (!items)

@@ -1,5 +1,5 @@
-/* Runs the kernels of flow.cl, straight from the library that khalc made, at each SIMD level that the machine has, and compares
- * with flow.c, where each work-item is a thread. */
+/* Runs the kernels of flow.cl, straight from the library that khalc made, at each SIMD level that
+ * the machine has, and compares with flow.c, where each work-item is a thread. */
 #include "flow.h"
 #include "flow.khal.h"
 
@@ -18,10 +18,11 @@ static bool has_level(uint32_t level)
 #if defined(__x86_64__)
     __builtin_cpu_init();
     if (level == KHAL_CPU_LEVEL_X86_V3)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c") &&
-               __builtin_cpu_supports("bmi2");
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+               __builtin_cpu_supports("f16c") && __builtin_cpu_supports("bmi2");
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+           __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
 #else
     return false;
 #endif
@@ -32,16 +33,19 @@ static uint64_t round_up(uint64_t n)
     return (n + 127) & ~(uint64_t)127;
 }
 
-static void run_khal(const khal_cpu_kernel* kernel, int groups, int local_size, int* out, const int* in, unsigned n)
+static void run_khal(const khal_cpu_kernel* kernel, int groups, int local_size, int* out,
+                     const int* in, unsigned n)
 {
     const uint64_t items = (uint64_t)local_size, local_bytes = items * sizeof(int);
-    const uint64_t size = round_up(kernel->scratch_fixed + kernel->scratch_per_item * items + round_up(local_bytes));
+    const uint64_t size =
+        round_up(kernel->scratch_fixed + kernel->scratch_per_item * items + round_up(local_bytes));
     char* scratch = aligned_alloc(128, size + 128);
     if (!scratch)
         abort();
     memset(scratch, 0xab, size + 128);
     void* bindings[2] = {out, (void*)(uintptr_t)in};
-    const uint64_t sizes[2] = {items * (uint64_t)groups * sizeof(int), items * (uint64_t)groups * sizeof(int)};
+    const uint64_t sizes[2] = {items * (uint64_t)groups * sizeof(int),
+                               items * (uint64_t)groups * sizeof(int)};
     const khal_cpu_launch launch = {
         .work_dim = 1,
         .local_size = {(uint32_t)local_size, 1, 1},
@@ -77,8 +81,9 @@ static void compare(const khal_code* code, int index, int groups, int local_size
     run_khal(&code->cpu_kernels[index], groups, local_size, got, in, n);
     for (int i = 0; i < MOST; i++)
         if (expected[i] != got[i]) {
-            printf("FAIL: %s at level %u, %d groups of %d, n %u: out[%d] is %d, should be %d\n", flow_entries[index].name, code->level,
-                   groups, local_size, n, i, got[i], expected[i]);
+            printf("FAIL: %s at level %u, %d groups of %d, n %u: out[%d] is %d, should be %d\n",
+                   flow_entries[index].name, code->level, groups, local_size, n, i, got[i],
+                   expected[i]);
             failures++;
             return;
         }
@@ -99,7 +104,8 @@ int main(void)
             }
             for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
                 for (unsigned n = 0; n < 4; n++, runs++)
-                    compare(code, k, sizes[s][0], sizes[s][1], (unsigned)(sizes[s][0] * sizes[s][1]) * n / 4 + n);
+                    compare(code, k, sizes[s][0], sizes[s][1],
+                            (unsigned)(sizes[s][0] * sizes[s][1]) * n / 4 + n);
         }
     }
     printf("%d runs, %d failures\n", runs, failures);
