@@ -2,6 +2,13 @@
 #ifndef KHAL_CPU_GRID_H
 #define KHAL_CPU_GRID_H
 
+/* A work-item query whose dimension is known at run time only. */
+KHAL_CPU_INLINE uint64_t khal_cpu_pick(uint64_t dimension, uint64_t x, uint64_t y, uint64_t z,
+                                       uint64_t beyond)
+{
+    return dimension == 0 ? x : dimension == 1 ? y : dimension == 2 ? z : beyond;
+}
+
 /* Some neighbouring work-groups of one row, and the work-items in them: begin[] <= global id <
  * end[]. */
 typedef struct khal_cpu_block {
