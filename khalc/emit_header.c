@@ -368,9 +368,9 @@ static void put_kernel(printer* p, const kc_function* f, const khal_kernel_info*
     if (!f->param_count)
         kc_put(out, "    uint8_t none; /* the kernel takes no arguments */\n");
     kc_putf(out, "} %s_args;\n", name);
-    kc_putf(out, "khal_status %s(const %s* k, khal_pass* pass, khal_grid grid,\n    const %s_args* args);\n", name, lib,
+    kc_putf(out, "khal_status %s(const struct %s* k, khal_pass* pass, khal_grid grid,\n    const struct %s_args* args);\n", name, lib,
             name);
-    kc_putf(out, "khal_function* %s_function(const %s* k);\n\n", name, lib);
+    kc_putf(out, "khal_function* %s_function(const struct %s* k);\n\n", name, lib);
 
     declare(&p->globals, f->loc, name);
     declare(&p->globals, f->loc, kc_format(p->m->arena, "%s_args", name));
@@ -416,13 +416,13 @@ static void put_head(printer* p)
             "typedef struct %s %s;\n"
             "extern const khal_kernel_library %s_library;\n"
             "/* Loads the module and creates all its kernels. */\n"
-            "KHAL_MUST_USE khal_status %s_load_at(const char* file, int line, khal_device* device, %s** out_k);\n"
+            "KHAL_MUST_USE khal_status %s_load_at(const char* file, int line, khal_device* device, struct %s** out_k);\n"
             "#define %s_load(...) %s_load_at(__FILE__, __LINE__, __VA_ARGS__)\n"
             "/* The same in two steps that never block: poll gives KHAL_NOT_READY until the launchers can be used. */\n"
-            "KHAL_MUST_USE khal_status %s_load_begin(khal_device* device, %s** out_k);\n"
-            "KHAL_MUST_USE khal_status %s_load_poll(%s* k);\n"
-            "void %s_retain(%s* k);\n"
-            "void %s_release(%s* k);\n\n",
+            "KHAL_MUST_USE khal_status %s_load_begin(khal_device* device, struct %s** out_k);\n"
+            "KHAL_MUST_USE khal_status %s_load_poll(struct %s* k);\n"
+            "void %s_retain(struct %s* k);\n"
+            "void %s_release(struct %s* k);\n\n",
             n, n, n, n, n, n, n, n, n, n, n, n, n, n, n);
     static const char* const own[] = {"library", "load", "load_at", "load_begin", "load_poll", "retain", "release"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)

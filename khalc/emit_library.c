@@ -46,7 +46,7 @@ static void put_args(kc_text* out, const khal_kernel_info* k)
 {
     if (!k->arg_count)
         return;
-    kc_putf(out, "static const khal_arg_info args_of_%s[] = {\n", k->name);
+    kc_putf(out, "static const khal_arg_info khal_args_of_%s[] = {\n", k->name);
     for (uint32_t i = 0; i < k->arg_count; i++) {
         const khal_arg_info* a = &k->args[i];
         kc_put(out, "    {.name = ");
@@ -77,7 +77,7 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
     kc_put(out, "    {.name = ");
     put_string(out, k->name);
     if (k->arg_count)
-        kc_putf(out, ", .args = args_of_%s", k->name);
+        kc_putf(out, ", .args = khal_args_of_%s", k->name);
     kc_putf(out,
             ", .arg_count = %u, .binding_count = %u, .local_count = %u, .push_constant_size = %u,\n"
             "     .workgroup_size = {%u, %u, %u}, .local_memory_size = %u, .flags = ",
@@ -94,11 +94,11 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
 
 static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels)
 {
-    kc_put(out, "static const khal_code codes[] = {\n");
+    kc_put(out, "static const khal_code khal_cpu_codes[] = {\n");
     for (size_t i = 0; i < LEVEL_COUNT; i++) {
         if (levels[i].condition)
             kc_putf(out, "#if %s\n", levels[i].condition);
-        kc_putf(out, "    {.format = KHAL_FORMAT_CPU, .level = %s, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_%s},\n",
+        kc_putf(out, "    {.format = KHAL_FORMAT_CPU, .level = %s, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_%s},\n",
                 levels[i].id, levels[i].suffix);
         if (levels[i].condition)
             kc_put(out, "#endif\n");
@@ -106,7 +106,7 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count, 
     kc_put(out, "};\n\n");
     for (uint32_t i = 0; i < kernel_count; i++)
         put_args(out, &kernels[i]);
-    kc_put(out, "\nstatic const khal_kernel_info infos[] = {\n");
+    kc_put(out, "\nstatic const khal_kernel_info khal_cpu_infos[] = {\n");
     for (uint32_t i = 0; i < kernel_count; i++)
         put_kernel_info(out, &kernels[i]);
     kc_putf(out,
@@ -114,10 +114,10 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count, 
             "const khal_kernel_library %s_library = {\n"
             "    .version = KHAL_LIBRARY_VERSION,\n"
             "    .kernel_count = %u,\n"
-            "    .code_count = sizeof codes / sizeof codes[0],\n"
+            "    .code_count = sizeof khal_cpu_codes / sizeof khal_cpu_codes[0],\n"
             "    .name = \"%s\",\n"
-            "    .kernels = infos,\n"
-            "    .codes = codes,\n"
+            "    .kernels = khal_cpu_infos,\n"
+            "    .codes = khal_cpu_codes,\n"
             "};\n\n",
             m->name, kernel_count, m->name);
 }
@@ -125,27 +125,27 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count, 
 static void put_handle_functions(kc_text* out, const char* n)
 {
     kc_putf(out,
-            "khal_status %s_load_at(const char* file, int line, khal_device* device, %s** out_k)\n"
+            "khal_status %s_load_at(const char* file, int line, khal_device* device, struct %s** out_k)\n"
             "{\n"
             "    khal_kernels* k = NULL;\n"
             "    const khal_status status = khal_kernels_load_at(file, line, device, &%s_library, out_k ? &k : NULL);\n"
             "    if (status == KHAL_OK)\n"
-            "        *out_k = (%s*)k;\n"
+            "        *out_k = (struct %s*)k;\n"
             "    return status;\n"
             "}\n\n"
-            "khal_status %s_load_begin(khal_device* device, %s** out_k)\n"
+            "khal_status %s_load_begin(khal_device* device, struct %s** out_k)\n"
             "{\n"
             "    khal_kernels* k = NULL;\n"
             "    const khal_status status = khal_kernels_load_begin(device, &%s_library, out_k ? &k : NULL);\n"
             "    if (status == KHAL_OK)\n"
-            "        *out_k = (%s*)k;\n"
+            "        *out_k = (struct %s*)k;\n"
             "    return status;\n"
             "}\n\n",
             n, n, n, n, n, n, n, n);
     kc_putf(out,
-            "khal_status %s_load_poll(%s* k)\n{\n    return khal_kernels_load_poll((khal_kernels*)k);\n}\n\n"
-            "void %s_retain(%s* k)\n{\n    khal_kernels_retain((khal_kernels*)k);\n}\n\n"
-            "void %s_release(%s* k)\n{\n    khal_kernels_release((khal_kernels*)k);\n}\n\n",
+            "khal_status %s_load_poll(struct %s* k)\n{\n    return khal_kernels_load_poll((khal_kernels*)k);\n}\n\n"
+            "void %s_retain(struct %s* k)\n{\n    khal_kernels_retain((khal_kernels*)k);\n}\n\n"
+            "void %s_release(struct %s* k)\n{\n    khal_kernels_release((khal_kernels*)k);\n}\n\n",
             n, n, n, n, n, n);
 }
 
@@ -153,12 +153,12 @@ static void put_launcher(kc_text* out, kc_module* m, const kc_function* f, const
 {
     const char* n = m->name;
     kc_putf(out,
-            "khal_function* %s_%s_function(const %s* k)\n"
+            "khal_function* %s_%s_function(const struct %s* k)\n"
             "{\n"
             "    return khal_kernels_get_function((const khal_kernels*)k, %u);\n"
             "}\n\n"
-            "khal_status %s_%s(const %s* k, khal_pass* pass, khal_grid grid,\n"
-            "    const %s_%s_args* args)\n"
+            "khal_status %s_%s(const struct %s* k, khal_pass* pass, khal_grid grid,\n"
+            "    const struct %s_%s_args* args)\n"
             "{\n",
             n, f->name, n, index, n, f->name, n, n, f->name);
     if (kernel->arg_count)
@@ -220,7 +220,7 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count, const kh
         const level* l = &levels[i];
         if (l->condition)
             kc_putf(out, "#if %s\n%s\n", l->condition, l->begin);
-        kc_putf(out, "#define KHAL_CPU_NAME(x) x##_%s\n#include \"%s\"\n#undef KHAL_CPU_NAME\n", l->suffix, self);
+        kc_putf(out, "#define KHAL_CPU_NAME(x) khal_cpu_##x##_%s\n#include \"%s\"\n#undef KHAL_CPU_NAME\n", l->suffix, self);
         if (l->condition)
             kc_putf(out, "%s\n#endif\n", l->end);
     }

@@ -6,25 +6,26 @@
  *     #ifndef KHAL_CPU_NAME
  *     #include "NAME.khal.h"
  *     #include <khal/cpu.h>
- *     #define KHAL_CPU_NAME(x) x##_base
+ *     #define KHAL_CPU_NAME(x) khal_cpu_##x##_base
  *     #include "NAME.khal.c"               // its own name without a folder: found beside itself
  *     #undef KHAL_CPU_NAME
  *     #if KHAL_CPU_HAVE_X86_V3
  *     KHAL_CPU_TARGET_V3_BEGIN
- *     #define KHAL_CPU_NAME(x) x##_v3
+ *     #define KHAL_CPU_NAME(x) khal_cpu_##x##_v3
  *     #include "NAME.khal.c"
  *     #undef KHAL_CPU_NAME
  *     KHAL_CPU_TARGET_V3_END
  *     #endif
  *     #if KHAL_CPU_HAVE_X86_V4
  *     KHAL_CPU_TARGET_V4_BEGIN
- *     #define KHAL_CPU_NAME(x) x##_v4
+ *     #define KHAL_CPU_NAME(x) khal_cpu_##x##_v4
  *     ... as above
  *     #endif
  *     static const khal_code NAME_codes[] = {
  *         {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI,
- * .cpu_kernels = kernels_base}, #if KHAL_CPU_HAVE_X86_V3
- *         {..., .level = KHAL_CPU_LEVEL_X86_V3, ..., .cpu_kernels = kernels_v3},
+ *          .cpu_kernels = khal_cpu_kernels_base},
+ *     #if KHAL_CPU_HAVE_X86_V3
+ *         {..., .level = KHAL_CPU_LEVEL_X86_V3, ..., .cpu_kernels = khal_cpu_kernels_v3},
  *     #endif
  *         ...};
  *     ... tables, launchers
