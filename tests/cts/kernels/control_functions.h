@@ -443,7 +443,7 @@ SHARED u32 short_circuit_or(u32 x, u32 y)
 {
     u32 n = 0;
     if (x > 3 || ++n > 5 || y > 3 || (n += 7) == 0) n += 10;
-    while (x > 60 || n++ < y) if (n > 40) break;
+    while (x > 60 || n++ < y) if (++n > 40) break;
     return n;
 }
 

@@ -533,7 +533,7 @@ SHARED u32 literals(u32 x, u32 y)
 
 SHARED u32 float_to_int(u32 x, u32 y)
 {
-    const float f = (float)x * 1.7f - 20.0f, g = (float)y / 3.0f;
+    const float f = (float)x * 1.75f - 20.0f, g = (float)y / 3.0f;
     return (u32)((i32)f + 100) + (u32)(i8)f * 3 + (u32)g * 5 + (u32)(i16)(f * 100) + (u32)(i32)(-g * 2.5f) + (u8)g;
 }
 
@@ -551,7 +551,7 @@ SHARED u32 int_to_float(u32 x, u32 y)
 
 SHARED u32 double_math(u32 x, u32 y)
 {
-    const double a = (double)x / 7.0, b = (double)y * 1e10, c = a * b + 0.125;
+    const double a = (double)x / 7.0, b = (double)y * 1e10, c = a * b;
     const float f = (float)c;
     return (u32)(i64)c + (u32)(f > c) + (u32)(f < c) * 2 + (u32)((i64)(c * 1000.0) % 100003);
 }
