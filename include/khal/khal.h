@@ -535,7 +535,8 @@ KHAL_API khal_status khal_encoder_fill(khal_encoder* encoder, khal_slice target,
 KHAL_API KHAL_MUST_USE khal_status khal_copy_between(khal_slice source, khal_slice target, uint64_t timeout);
 
 /* What a native callback gets: the backend's own stream, command buffer or encoder; see khal/interop/. On the CPU `handle`
- * is NULL, and the call itself stands in the order. It returns KHAL_OK, or the status with which the submission fails. */
+ * is NULL, and the call itself stands in the order. It returns KHAL_OK, or an error, with which the submission fails
+ * (NATIVE_FAILED; the message names it). */
 typedef struct khal_native { khal_backend backend; void* handle; } khal_native;
 typedef khal_status (*khal_native_fn)(void* user, const khal_native* native);
 typedef struct khal_native_desc {

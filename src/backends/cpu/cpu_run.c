@@ -340,7 +340,7 @@ static void run_native(cpu_device* device, khal__submission* submission,
         char message[160];
         snprintf(message, sizeof message, "the native callback returned %s",
                  khal_status_name(status));
-        fail(submission, status, KHAL_ERROR_NATIVE_FAILED, message);
+        fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_NATIVE_FAILED, message);
     }
 }
 
