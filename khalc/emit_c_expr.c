@@ -106,6 +106,15 @@ static kc_c guarded(kc_emc* em, const kc_expr* e, const char* guard, bool sense)
     return c;
 }
 
+/* An operand of `?:`. gcc takes two vectors only of the very same type, and arithmetic drops the typedef's may_alias. */
+static const char* arm(kc_emc* em, const kc_expr* e, kc_c c)
+{
+    const char* literal = kc_format(em->m->arena, "(%s){", kc_emc_type(em, e->type));
+    if (!kc_is_vector(e->type) || strncmp(c.s, literal, strlen(literal)) == 0)
+        return kc_emc_at(em, c, KC_PREC_LOR);
+    return kc_format(em->m->arena, "(%s)%s", kc_emc_type(em, e->type), kc_emc_at(em, c, KC_PREC_UNARY));
+}
+
 static kc_c conditional(kc_emc* em, const kc_expr* e)
 {
     const bool is_select = e->kind == KC_EX_SELECT;
@@ -127,7 +136,7 @@ static kc_c conditional(kc_emc* em, const kc_expr* e)
                            kc_emc_at(em, a, KC_PREC_LAND));
     const kc_c b = guarded(em, e->args[2], guard, false);
     return kc_emc_make(em, KC_PREC_COND, "%s ? %s : %s", kc_emc_at(em, c, KC_PREC_LOR),
-                       kc_emc_at(em, a, KC_PREC_LOR), kc_emc_at(em, b, KC_PREC_LOR));
+                       arm(em, e->args[1], a), arm(em, e->args[2], b));
 }
 
 /* ---- constants
