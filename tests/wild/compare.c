@@ -203,15 +203,18 @@ static const char* compare(const setup* s, char* detail, size_t detail_size)
         double largest = 0, worst = 0;
         size_t at = 0, different = 0;
         for (size_t j = 0; j < buffer_size / step; j++) {
-            double u = lane(x, a->type_name, j, &is_float), v = lane(y, a->type_name, j, &is_float);
+            double v = lane(y, a->type_name, j, &is_float);
             if (isfinite(v) && fabs(v) > largest) largest = fabs(v);
+        }
+        const double most = is_float ? 1e-3 * (largest > 1e-3 ? largest : 1e-3) : 0;
+        for (size_t j = 0; j < buffer_size / step; j++) {
+            double u = lane(x, a->type_name, j, &is_float), v = lane(y, a->type_name, j, &is_float);
             double d = (isnan(u) && isnan(v)) || u == v ? 0 : isfinite(u) && isfinite(v) ? fabs(u - v) : INFINITY;
-            if (d > 0) different++;
+            if (d > most) different++;
             if (d > worst) worst = d, at = j;
         }
         if (worst == 0) continue;
-        bool close = is_float && worst <= 1e-3 * (largest > 1e-3 ? largest : 1e-3);
-        if (!close) {
+        if (different) {
             snprintf(detail, detail_size, " (%s[%zu]: %g, OpenCL %g; %zu lanes differ)", a->name, at, lane(x, a->type_name, at, &is_float),
                      lane(y, a->type_name, at, &is_float), different);
             return "differs";
