@@ -34,11 +34,10 @@ typedef struct kc_reader {
     uint8_t kind_slots[KC_KIND_SLOTS];
 } kc_reader;
 
-static const char* const kind_names[KC_NODE_KIND_COUNT] = {
-    [KC_NODE_OTHER] = "",
-    [KC_NODE_NULL] = "",
+static const char* const kind_names[KC_NODE_KIND_COUNT] = {[KC_NODE_OTHER] = "",
+                                                           [KC_NODE_NULL] = "",
 #define X(name) [KC_NODE_##name] = #name,
-    KC_NODE_KINDS(X)
+                                                           KC_NODE_KINDS(X)
 #undef X
 };
 
@@ -68,12 +67,14 @@ static kc_node_kind find_kind(const kc_reader* r, const char* name)
     return KC_NODE_OTHER;
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------ */
+/* ---- tokens ------------------------------------------------------------------------------------
+ */
 
 static void fail(kc_reader* r, const char* what)
 {
     if (!r->failed)
-        kc_error(r->diags, r->last, KC_DIAG_CLANG_FAILED, "clang's output could not be read: %s", what);
+        kc_error(r->diags, r->last, KC_DIAG_CLANG_FAILED, "clang's output could not be read: %s",
+                 what);
     r->failed = true;
 }
 
@@ -114,8 +115,8 @@ static char* put_utf8(char* to, uint32_t c)
     return to;
 }
 
-/* Ends a token's text with a 0 and resolves its escapes, in place: what follows it is a quote or punctuation that
- * nobody reads again. Each token may be asked for once. */
+/* Ends a token's text with a 0 and resolves its escapes, in place: what follows it is a quote or
+ * punctuation that nobody reads again. Each token may be asked for once. */
 static const char* token_text(kc_reader* r, int t)
 {
     char* const start = r->json + r->tokens[t].start;
@@ -178,8 +179,8 @@ static uint64_t token_number(const kc_reader* r, int t, int base)
     return strtoull(text, NULL, base);
 }
 
-/* Goes through the members of an object: `for (int key = first_key(r, t); key; key = next_key(r, t, key))`, where the
- * value is key + 1. */
+/* Goes through the members of an object: `for (int key = first_key(r, t); key; key = next_key(r, t,
+ * key))`, where the value is key + 1. */
 static int first_key(const kc_reader* r, int object)
 {
     return object + 1 < r->ends[object] ? object + 1 : 0;
@@ -195,7 +196,8 @@ static bool is_whole_key(const kc_reader* r, int key)
     return r->tokens[key].type == JSMN_STRING && r->ends[key] > key + 1;
 }
 
-/* ---- locations --------------------------------------------------------------------------------- */
+/* ---- locations ---------------------------------------------------------------------------------
+ */
 
 typedef struct kc_point {
     kc_loc loc; /* file NULL: nowhere */
@@ -252,7 +254,8 @@ static void read_point(kc_reader* r, int object, kc_point* used, kc_point* spell
         *used = *spelled = read_bare_point(r, object);
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------- */
+/* ---- nodes -------------------------------------------------------------------------------------
+ */
 
 static kc_type_text read_type(kc_reader* r, int object)
 {
@@ -313,8 +316,8 @@ static void read_text_member(kc_reader* r, int key, kc_node* n)
         const char* name;
         const char** to;
     } members[] = {
-        {"name", &n->name},           {"value", &n->value},   {"opcode", &n->opcode},
-        {"castKind", &n->cast_kind},  {"tagUsed", &n->tag},   {"storageClass", &n->storage},
+        {"name", &n->name},          {"value", &n->value}, {"opcode", &n->opcode},
+        {"castKind", &n->cast_kind}, {"tagUsed", &n->tag}, {"storageClass", &n->storage},
     };
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         if (token_is(r, key, members[i].name)) {
@@ -329,10 +332,12 @@ static void read_flag_member(kc_reader* r, int key, kc_node* n)
         const char* name;
         bool* to;
     } members[] = {
-        {"isPostfix", &n->is_postfix},         {"isArrow", &n->is_arrow},       {"hasElse", &n->has_else},
-        {"hasInit", &n->has_init},             {"hasVar", &n->has_var},         {"isImplicit", &n->is_implicit},
-        {"variadic", &n->is_variadic},         {"completeDefinition", &n->is_complete},
-        {"isGNURange", &n->is_gnu_range},      {"selected", &n->is_selected},   {"isBitfield", &n->is_bitfield},
+        {"isPostfix", &n->is_postfix},    {"isArrow", &n->is_arrow},
+        {"hasElse", &n->has_else},        {"hasInit", &n->has_init},
+        {"hasVar", &n->has_var},          {"isImplicit", &n->is_implicit},
+        {"variadic", &n->is_variadic},    {"completeDefinition", &n->is_complete},
+        {"isGNURange", &n->is_gnu_range}, {"selected", &n->is_selected},
+        {"isBitfield", &n->is_bitfield},
     };
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++)
         if (token_is(r, key, members[i].name)) {
@@ -366,7 +371,8 @@ static kc_node* read_node(kc_reader* r, int object, uint32_t depth)
     n->kind_name = "";
     if (depth > KC_MAX_DEPTH) {
         if (!r->failed)
-            kc_error(r->diags, r->last, KC_DIAG_NESTING, "the code here is nested more than %d deep", KC_MAX_DEPTH);
+            kc_error(r->diags, r->last, KC_DIAG_NESTING,
+                     "the code here is nested more than %d deep", KC_MAX_DEPTH);
         r->failed = true;
         return n;
     }
@@ -392,7 +398,8 @@ static kc_node* read_node(kc_reader* r, int object, uint32_t depth)
                 n->arg_type = read_type(r, value);
             } else if (token_is(r, key, "computeLHSType")) {
                 n->compute_type = read_type(r, value);
-            } else if (token_is(r, key, "referencedDecl") || token_is(r, key, "decl") || token_is(r, key, "field")) {
+            } else if (token_is(r, key, "referencedDecl") || token_is(r, key, "decl") ||
+                       token_is(r, key, "field")) {
                 read_reference(r, value, n);
             }
             break;
@@ -447,7 +454,8 @@ kc_node* kc_ast_read(kc_arena* arena, kc_diags* diags, const char* input, char* 
         fail(&r, "out of memory");
     } else {
         jsmn_init(&parser);
-        if (jsmn_parse(&parser, json, size, tokens, (unsigned)count) != count || tokens[0].type != JSMN_OBJECT) {
+        if (jsmn_parse(&parser, json, size, tokens, (unsigned)count) != count ||
+            tokens[0].type != JSMN_OBJECT) {
             fail(&r, "it is not a JSON object");
         } else {
             for (int i = 0; i < count; i++)

@@ -15,7 +15,8 @@ enum {
     KC_MAX_WORKGROUP = 1024,
 };
 
-/* ---- errors ------------------------------------------------------------------------------------ */
+/* ---- errors ------------------------------------------------------------------------------------
+ */
 
 void* kc_build_error(kc_builder* b, kc_loc loc, kc_diag_id id, const char* format, ...)
 {
@@ -30,11 +31,13 @@ void* kc_build_error(kc_builder* b, kc_loc loc, kc_diag_id id, const char* forma
 
 void* kc_build_malformed(kc_builder* b, const kc_node* n)
 {
-    return kc_build_error(b, n->loc, KC_DIAG_CLANG_FAILED, "clang's tree has a %s that could not be understood",
+    return kc_build_error(b, n->loc, KC_DIAG_CLANG_FAILED,
+                          "clang's tree has a %s that could not be understood",
                           *n->kind_name ? n->kind_name : "node");
 }
 
-/* ---- declarations by id and by name ------------------------------------------------------------ */
+/* ---- declarations by id and by name ------------------------------------------------------------
+ */
 
 static size_t id_slot(uint64_t id)
 {
@@ -111,7 +114,8 @@ bool kc_build_type_declaration(kc_builder* b, const kc_node* n)
     }
 }
 
-/* ---- program scope ----------------------------------------------------------------------------- */
+/* ---- program scope -----------------------------------------------------------------------------
+ */
 
 static const kc_node* initialiser(const kc_node* n)
 {
@@ -127,7 +131,8 @@ void kc_build_constant(kc_builder* b, const kc_node* n, const kc_qualified* type
     e->type = *type;
     const kc_node* init = initialiser(n);
     if (!init || (n->storage && strcmp(n->storage, "extern") == 0)) {
-        kc_build_error(b, n->loc, KC_DIAG_INITIALIZER, "the __constant variable '%s' has no initialiser here",
+        kc_build_error(b, n->loc, KC_DIAG_INITIALIZER,
+                       "the __constant variable '%s' has no initialiser here",
                        n->name ? n->name : "");
         return;
     }
@@ -159,11 +164,13 @@ static void build_global(kc_builder* b, const kc_node* n)
     kc_entity* e = kc_build_declare(b, KC_ENTITY_VAR, n->id);
     e->type = type;
     if (type.type)
-        kc_build_error(b, n->loc, KC_DIAG_GLOBAL_VARIABLE, "the variable '%s' at program scope is not __constant",
+        kc_build_error(b, n->loc, KC_DIAG_GLOBAL_VARIABLE,
+                       "the variable '%s' at program scope is not __constant",
                        n->name ? n->name : "");
 }
 
-/* ---- signatures -------------------------------------------------------------------------------- */
+/* ---- signatures --------------------------------------------------------------------------------
+ */
 
 static void read_workgroup_size(kc_builder* b, kc_function* f, const kc_node* n)
 {
@@ -183,19 +190,21 @@ static void read_workgroup_size(kc_builder* b, kc_function* f, const kc_node* n)
             continue; /* an annotation of the user's */
         is_known = true;
         const uint64_t limit = KC_MAX_WORKGROUP;
-        const bool is_ok = sizes[0] && sizes[1] && sizes[2] && sizes[0] <= limit && sizes[1] <= limit &&
-                           sizes[2] <= limit && sizes[0] * sizes[1] * sizes[2] <= limit;
+        const bool is_ok = sizes[0] && sizes[1] && sizes[2] && sizes[0] <= limit &&
+                           sizes[1] <= limit && sizes[2] <= limit &&
+                           sizes[0] * sizes[1] * sizes[2] <= limit;
         if (!is_ok) {
             kc_build_error(b, n->loc, KC_DIAG_WORKGROUP_SIZE,
-                           "reqd_work_group_size of kernel '%s' is not from 1 to %d work-items", f->name,
-                           KC_MAX_WORKGROUP);
+                           "reqd_work_group_size of kernel '%s' is not from 1 to %d work-items",
+                           f->name, KC_MAX_WORKGROUP);
             continue;
         }
         for (int j = 0; j < 3; j++)
             f->workgroup_size[j] = (uint32_t)sizes[j];
     }
     if (kc_node_find(n, KC_NODE_ReqdWorkGroupSizeAttr) && !is_known)
-        kc_build_error(b, n->loc, KC_DIAG_WORKGROUP_SIZE, "the arguments of reqd_work_group_size could not be read");
+        kc_build_error(b, n->loc, KC_DIAG_WORKGROUP_SIZE,
+                       "the arguments of reqd_work_group_size could not be read");
 }
 
 static bool holds(const kc_type* t, bool (*is_bad)(const kc_type*))
@@ -227,7 +236,8 @@ static void check_argument(kc_builder* b, const kc_node* n, const kc_type* t)
     if (t->kind == KC_TYPE_POINTER) {
         if (t->space == KC_SPACE_PRIVATE)
             kc_build_error(b, n->loc, KC_DIAG_KERNEL_ARGUMENT,
-                           "argument '%s' points to private memory, which the host has none of", name);
+                           "argument '%s' points to private memory, which the host has none of",
+                           name);
         else if (t->space != KC_SPACE_LOCAL && holds(t->element, is_pointer))
             kc_build_error(b, n->loc, KC_DIAG_KERNEL_ARGUMENT,
                            "argument '%s' points to pointers, which the host can't make", name);
@@ -236,14 +246,16 @@ static void check_argument(kc_builder* b, const kc_node* n, const kc_type* t)
     if (holds(t, is_pointer))
         kc_build_error(b, n->loc, KC_DIAG_KERNEL_ARGUMENT, "argument '%s' holds a pointer", name);
     else if (holds(t, is_bool))
-        kc_build_error(b, n->loc, KC_DIAG_KERNEL_ARGUMENT, "argument '%s' holds a bool, whose size is not fixed", name);
+        kc_build_error(b, n->loc, KC_DIAG_KERNEL_ARGUMENT,
+                       "argument '%s' holds a bool, whose size is not fixed", name);
 }
 
 static void check_arguments(kc_builder* b, const kc_build_function* f)
 {
     if (f->function->param_count > KC_MAX_ARGUMENTS)
-        kc_build_error(b, f->node->loc, KC_DIAG_ARGUMENTS, "kernel '%s' has %u arguments; %d are allowed",
-                       f->function->name, f->function->param_count, KC_MAX_ARGUMENTS);
+        kc_build_error(b, f->node->loc, KC_DIAG_ARGUMENTS,
+                       "kernel '%s' has %u arguments; %d are allowed", f->function->name,
+                       f->function->param_count, KC_MAX_ARGUMENTS);
     uint64_t size = 0;
     for (uint32_t i = 0; i < f->function->param_count; i++) {
         const kc_type* t = f->function->params[i]->type;
@@ -256,7 +268,8 @@ static void check_arguments(kc_builder* b, const kc_build_function* f)
                        (unsigned long long)size, KC_MAX_PUSH_CONSTANTS);
 }
 
-/* What a function returns is in no member of its own: it is its type up to the parameters' parenthesis. */
+/* What a function returns is in no member of its own: it is its type up to the parameters'
+ * parenthesis. */
 static const kc_type* result_type(kc_builder* b, const kc_node* n)
 {
     static const char attribute[] = " __attribute__";
@@ -264,8 +277,8 @@ static const kc_type* result_type(kc_builder* b, const kc_node* n)
     size_t at = text ? strlen(text) : 0;
     for (;;) {
         if (!at || text[at - 1] != ')')
-            return kc_build_error(b, n->loc, KC_DIAG_TYPE, "the function type '%s' is not supported",
-                                  text ? text : "?");
+            return kc_build_error(b, n->loc, KC_DIAG_TYPE,
+                                  "the function type '%s' is not supported", text ? text : "?");
         int open = 0;
         while (at > 0) {
             at--;
@@ -274,7 +287,8 @@ static const kc_type* result_type(kc_builder* b, const kc_node* n)
             if (open == 0)
                 break;
         }
-        const size_t n_attribute = sizeof attribute - 1; /* `void (int) __attribute__((noreturn))` */
+        const size_t n_attribute =
+            sizeof attribute - 1; /* `void (int) __attribute__((noreturn))` */
         if (at < n_attribute || memcmp(text + at - n_attribute, attribute, n_attribute) != 0)
             break;
         at -= n_attribute;
@@ -308,8 +322,8 @@ static void build_signature(kc_builder* b, kc_build_function* f, const kc_node* 
     f->node = n;
     const kc_type* result = result_type(b, n);
     const bool is_kernel = kc_node_find(n, KC_NODE_OpenCLKernelAttr) != NULL;
-    kc_function* function =
-        kc_function_create(b->m, unique_name(b, n->name), result ? result : kc_type_void(b->m), is_kernel, n->loc);
+    kc_function* function = kc_function_create(
+        b->m, unique_name(b, n->name), result ? result : kc_type_void(b->m), is_kernel, n->loc);
     for (uint32_t i = 0; i < n->child_count; i++) {
         const kc_node* p = n->children[i];
         if (p->kind != KC_NODE_ParmVarDecl)
@@ -353,7 +367,8 @@ static void build_function_declaration(kc_builder* b, const kc_node* n)
         build_signature(b, e->function, n);
 }
 
-/* ---- the order of functions -------------------------------------------------------------------- */
+/* ---- the order of functions --------------------------------------------------------------------
+ */
 
 void kc_build_note_call(kc_builder* b, kc_build_function* callee, kc_loc loc)
 {
@@ -403,7 +418,8 @@ static void order_functions(kc_builder* b)
                 kc_build_function* callee = v->f->calls[v->next_call];
                 const kc_loc loc = v->f->call_locs[v->next_call++];
                 if (callee->mark == OPEN) {
-                    kc_build_error(b, loc, KC_DIAG_RECURSION, "'%s' calls itself%s", callee->function->name,
+                    kc_build_error(b, loc, KC_DIAG_RECURSION, "'%s' calls itself%s",
+                                   callee->function->name,
                                    callee == v->f ? "" : " through other functions");
                 } else if (callee->mark == NEW) {
                     callee->mark = OPEN;
@@ -426,7 +442,8 @@ static void order_functions(kc_builder* b)
     }
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
 
 static void build_unit(kc_builder* b, const kc_node* root)
 {
@@ -446,19 +463,21 @@ static void build_unit(kc_builder* b, const kc_node* root)
             kc_build_body(b, f);
     }
     if (!has_kernel)
-        kc_build_error(b, (kc_loc){.file = b->options->input, .line = 1, .column = 1}, KC_DIAG_NO_KERNEL,
-                       "no function here is a __kernel");
+        kc_build_error(b, (kc_loc){.file = b->options->input, .line = 1, .column = 1},
+                       KC_DIAG_NO_KERNEL, "no function here is a __kernel");
     if (!b->diags->error_count)
         order_functions(b);
 }
 
-kc_module* kc_build_module(kc_arena* arena, kc_diags* diags, const char* name, const kc_options* options)
+kc_module* kc_build_module(kc_arena* arena, kc_diags* diags, const char* name,
+                           const kc_options* options)
 {
     size_t size = 0;
     char* dump = NULL;
     if (!kc_clang_run(arena, diags, options, KC_DUMP_JSON, options->dependencies, &dump, &size))
         return NULL;
-    char* json = kc_strndup(arena, dump, size); /* names and file names of the module point into it */
+    char* json =
+        kc_strndup(arena, dump, size); /* names and file names of the module point into it */
     free(dump);
     kc_builder* b = KC_NEW(arena, kc_builder);
     b->arena = arena;

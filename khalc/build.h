@@ -16,15 +16,17 @@ typedef struct kc_dependencies {
 
 typedef struct kc_options {
     const char* input;
-    const char* clang;              /* path or name of clang; NULL: $KHAL_CLANG, else searched in $PATH */
-    uint32_t size_t_bits;           /* 64 or 32; 0 is 64 */
-    const char* const* clang_args;  /* -I, -D, -cl-std=... for clang */
+    const char* clang;    /* path or name of clang; NULL: $KHAL_CLANG, else searched in $PATH */
+    uint32_t size_t_bits; /* 64 or 32; 0 is 64 */
+    const char* const* clang_args; /* -I, -D, -cl-std=... for clang */
     uint32_t clang_arg_count;
-    kc_dependencies* dependencies;  /* filled when not NULL, also when the source has errors */
+    kc_dependencies* dependencies; /* filled when not NULL, also when the source has errors */
 } kc_options;
 
-/* Parses, checks and builds. NULL, or errors in `diags`, when something is wrong. What clang prints goes to
- * stderr as it is. The module is complete (callees before callers) but nothing has been computed by passes. */
-kc_module* kc_build_module(kc_arena* arena, kc_diags* diags, const char* name, const kc_options* options);
+/* Parses, checks and builds. NULL, or errors in `diags`, when something is wrong. What clang prints
+ * goes to stderr as it is. The module is complete (callees before callers) but nothing has been
+ * computed by passes. */
+kc_module* kc_build_module(kc_arena* arena, kc_diags* diags, const char* name,
+                           const kc_options* options);
 
 #endif

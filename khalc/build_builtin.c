@@ -33,7 +33,8 @@ static const kc_builtin_info infos[KC_BUILTIN_COUNT] = {
 static bool is_part(kc_builtin id)
 {
     return id == KC_BUILTIN_FRACT || id == KC_BUILTIN_FREXP_MANT || id == KC_BUILTIN_FREXP_EXP ||
-           id == KC_BUILTIN_LGAMMA_SIGN || id == KC_BUILTIN_MODF_FRAC || id == KC_BUILTIN_REMQUO_QUO;
+           id == KC_BUILTIN_LGAMMA_SIGN || id == KC_BUILTIN_MODF_FRAC ||
+           id == KC_BUILTIN_REMQUO_QUO;
 }
 
 static bool find_builtin(const char* name, kc_builtin* out)
@@ -69,7 +70,8 @@ static kc_expr* build_builtin(kc_builder* b, const kc_call* call, kc_builtin id)
         case INTEGER:
         case ANY: wanted = result; break;
         case FLOAT_INT:
-            wanted = i + 1 < call->count ? result : kc_type_with_lane(b->m, result, kc_build_int(b));
+            wanted =
+                i + 1 < call->count ? result : kc_type_with_lane(b->m, result, kc_build_int(b));
             break;
         default: break;
         }
@@ -85,16 +87,19 @@ static kc_expr* build_builtin(kc_builder* b, const kc_call* call, kc_builtin id)
     return kc_ex_builtin(b->m, id, result, call->count, args);
 }
 
-/* ---- functions with an out-parameter ----------------------------------------------------------- */
+/* ---- functions with an out-parameter -----------------------------------------------------------
+ */
 
 /* A value that may be written twice without being computed twice. */
 static kc_expr* shared(kc_builder* b, kc_expr* e)
 {
-    const bool is_simple = e->kind == KC_EX_CONST || (e->kind == KC_EX_LOAD && e->args[0]->kind == KC_EX_VAR);
+    const bool is_simple =
+        e->kind == KC_EX_CONST || (e->kind == KC_EX_LOAD && e->args[0]->kind == KC_EX_VAR);
     return is_simple ? e : kc_build_hoist(b, e, "x");
 }
 
-static kc_expr* build_split(kc_builder* b, const kc_call* call, kc_builtin value_id, kc_builtin store_id)
+static kc_expr* build_split(kc_builder* b, const kc_call* call, kc_builtin value_id,
+                            kc_builtin store_id)
 {
     kc_expr* args[3];
     if (call->count < 2 || call->count > 3 || !b->block)
@@ -117,16 +122,20 @@ static kc_expr* build_split(kc_builder* b, const kc_call* call, kc_builtin value
     const kc_type* stored = to_int ? kc_type_with_lane(b->m, type, kc_build_int(b)) : type;
     if (!kc_is_float(type) || place->type != stored)
         return kc_build_wrong_call(b, call);
-    kc_expr* value = located(kc_ex_builtin(b->m, value_id, type, infos[value_id].count, args), call->loc);
+    kc_expr* value =
+        located(kc_ex_builtin(b->m, value_id, type, infos[value_id].count, args), call->loc);
     /* kept before the store, which may be to an operand */
     if (call->is_used)
         value = kc_build_hoist(b, value, call->name);
-    kc_st_assign(b->m, b->block, place,
-                 located(kc_ex_builtin(b->m, store_id, stored, infos[store_id].count, again), call->loc), call->loc);
+    kc_st_assign(
+        b->m, b->block, place,
+        located(kc_ex_builtin(b->m, store_id, stored, infos[store_id].count, again), call->loc),
+        call->loc);
     return call->is_used ? value : kc_build_nothing(b);
 }
 
-/* ---- conversions ------------------------------------------------------------------------------- */
+/* ---- conversions -------------------------------------------------------------------------------
+ */
 
 /* convert_TYPE[_sat][_rte|_rtz|_rtp|_rtn] */
 static kc_expr* build_convert(kc_builder* b, const kc_call* call)
@@ -150,7 +159,8 @@ static kc_expr* build_convert(kc_builder* b, const kc_call* call)
             suffix = NULL;
         }
     if ((suffix && *suffix) || kc_lane_count(value->type) != kc_lane_count(type) ||
-        (!kc_is_scalar(value->type) && !kc_is_vector(value->type)) || (saturate && kc_is_float(type)))
+        (!kc_is_scalar(value->type) && !kc_is_vector(value->type)) ||
+        (saturate && kc_is_float(type)))
         return kc_build_wrong_call(b, call);
     if (value->type == type)
         return value;
@@ -159,7 +169,8 @@ static kc_expr* build_convert(kc_builder* b, const kc_call* call)
     return kc_ex_convert(b->m, type, value, round, saturate);
 }
 
-/* ---- the rest ---------------------------------------------------------------------------------- */
+/* ---- the rest ----------------------------------------------------------------------------------
+ */
 
 static bool build_query(kc_builder* b, const kc_call* call, kc_expr** out)
 {
@@ -167,10 +178,10 @@ static bool build_query(kc_builder* b, const kc_call* call, kc_expr** out)
         const char* name;
         kc_query query;
     } queries[] = {
-        {"get_work_dim", KC_QUERY_WORK_DIM},       {"get_global_size", KC_QUERY_GLOBAL_SIZE},
-        {"get_global_id", KC_QUERY_GLOBAL_ID},     {"get_local_size", KC_QUERY_LOCAL_SIZE},
-        {"get_local_id", KC_QUERY_LOCAL_ID},       {"get_num_groups", KC_QUERY_NUM_GROUPS},
-        {"get_group_id", KC_QUERY_GROUP_ID},       {"get_global_offset", KC_QUERY_GLOBAL_OFFSET},
+        {"get_work_dim", KC_QUERY_WORK_DIM},   {"get_global_size", KC_QUERY_GLOBAL_SIZE},
+        {"get_global_id", KC_QUERY_GLOBAL_ID}, {"get_local_size", KC_QUERY_LOCAL_SIZE},
+        {"get_local_id", KC_QUERY_LOCAL_ID},   {"get_num_groups", KC_QUERY_NUM_GROUPS},
+        {"get_group_id", KC_QUERY_GROUP_ID},   {"get_global_offset", KC_QUERY_GLOBAL_OFFSET},
     };
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
         if (strcmp(queries[i].name, call->name) != 0)
@@ -208,15 +219,17 @@ static bool build_half(kc_builder* b, const kc_call* call, kc_expr** out)
         }
         if (is_recip) {
             args[1] = args[0];
-            args[0] = kc_build_widen(b, located(kc_ex_const_float(b->m, kc_lane(args[1]->type), 1), call->loc),
-                                     args[1]->type);
+            args[0] = kc_build_widen(
+                b, located(kc_ex_const_float(b->m, kc_lane(args[1]->type), 1), call->loc),
+                args[1]->type);
         }
         const bool is_ok = args[0] && args[0]->type == args[1]->type && kc_is_float(args[0]->type);
-        *out = is_ok ? kc_ex_binary(b->m, KC_OP_DIV, args[0], args[1]) : kc_build_wrong_call(b, call);
+        *out =
+            is_ok ? kc_ex_binary(b->m, KC_OP_DIV, args[0], args[1]) : kc_build_wrong_call(b, call);
         return true;
     }
-    static const char* const names[] = {"cos",  "exp",   "exp2", "exp10", "log", "log2",
-                                        "log10", "powr", "rsqrt", "sin",  "sqrt", "tan"};
+    static const char* const names[] = {"cos",   "exp",  "exp2",  "exp10", "log",  "log2",
+                                        "log10", "powr", "rsqrt", "sin",   "sqrt", "tan"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0 && find_builtin(name, &id)) {
             *out = build_builtin(b, call, id);
@@ -234,7 +247,8 @@ static bool build_compiler_builtin(kc_builder* b, const kc_call* call, kc_expr**
     if (is_infinity || is_nan) {
         const kc_type* type = kc_build_plain_type(b, &call->result, call->loc);
         const bool is_ok = type && type->kind == KC_TYPE_FLOAT;
-        *out = is_ok ? kc_ex_const_float(b->m, type, is_nan ? (double)NAN : (double)INFINITY) : NULL;
+        *out =
+            is_ok ? kc_ex_const_float(b->m, type, is_nan ? (double)NAN : (double)INFINITY) : NULL;
         if (type && !is_ok)
             *out = kc_build_wrong_call(b, call);
         return true;
@@ -243,7 +257,8 @@ static bool build_compiler_builtin(kc_builder* b, const kc_call* call, kc_expr**
         *out = kc_build_value(b, call->args[0]);
         return true;
     }
-    if (strcmp(name, "assume") == 0 || strcmp(name, "unreachable") == 0) { /* promises that nothing here relies on */
+    if (strcmp(name, "assume") == 0 ||
+        strcmp(name, "unreachable") == 0) { /* promises that nothing here relies on */
         *out = kc_build_nothing(b);
         return true;
     }

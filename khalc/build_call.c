@@ -17,7 +17,8 @@ bool kc_build_arguments(kc_builder* b, const kc_call* call, kc_expr** args)
 
 kc_expr* kc_build_wrong_call(kc_builder* b, const kc_call* call)
 {
-    return kc_build_error(b, call->loc, KC_DIAG_BUILTIN, "this form of '%s' is not supported", call->name);
+    return kc_build_error(b, call->loc, KC_DIAG_BUILTIN, "this form of '%s' is not supported",
+                          call->name);
 }
 
 kc_expr* kc_build_widen(kc_builder* b, kc_expr* e, const kc_type* type)
@@ -38,12 +39,14 @@ static kc_expr* call_function(kc_builder* b, const kc_call* call, kc_build_funct
     if (!f->node)
         return NULL; /* its signature was refused */
     if (callee->is_kernel)
-        return kc_build_error(b, call->loc, KC_DIAG_KERNEL_CALL, "the kernel '%s' is called as a function", callee->name);
+        return kc_build_error(b, call->loc, KC_DIAG_KERNEL_CALL,
+                              "the kernel '%s' is called as a function", callee->name);
     if (!b->block)
-        return kc_build_error(b, call->loc, KC_DIAG_INITIALIZER, "a function is called in a constant initialiser");
+        return kc_build_error(b, call->loc, KC_DIAG_INITIALIZER,
+                              "a function is called in a constant initialiser");
     if (call->count != callee->param_count)
-        return kc_build_error(b, call->loc, KC_DIAG_EXPRESSION, "'%s' takes %u arguments, not %u", callee->name,
-                              callee->param_count, call->count);
+        return kc_build_error(b, call->loc, KC_DIAG_EXPRESSION, "'%s' takes %u arguments, not %u",
+                              callee->name, callee->param_count, call->count);
     kc_expr** args = KC_NEW_ARRAY(b->arena, kc_expr*, call->count);
     if (!kc_build_arguments(b, call, args))
         return NULL;
@@ -74,7 +77,8 @@ kc_expr* kc_build_call(kc_builder* b, const kc_node* n, bool is_used)
         return kc_build_malformed(b, n);
     if (callee->kind != KC_NODE_DeclRefExpr || !callee->ref_name || !callee->ref_kind ||
         strcmp(callee->ref_kind, "FunctionDecl") != 0)
-        return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER, "only a function's own name can be called");
+        return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER,
+                              "only a function's own name can be called");
     if (n->child_count - 1 > KC_MAX_CALL_ARGUMENTS)
         return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "a call with more than %d arguments",
                               KC_MAX_CALL_ARGUMENTS);
@@ -93,6 +97,8 @@ kc_expr* kc_build_call(kc_builder* b, const kc_node* n, bool is_used)
     if (kc_build_pure_builtin(b, &call, &value) || kc_build_memory_builtin(b, &call, &value))
         return value;
     if (e)
-        return kc_build_error(b, n->loc, KC_DIAG_UNDEFINED_FUNCTION, "'%s' has no body in this file", call.name);
-    return kc_build_error(b, n->loc, KC_DIAG_BUILTIN, "the builtin function '%s' is not supported", call.name);
+        return kc_build_error(b, n->loc, KC_DIAG_UNDEFINED_FUNCTION,
+                              "'%s' has no body in this file", call.name);
+    return kc_build_error(b, n->loc, KC_DIAG_BUILTIN, "the builtin function '%s' is not supported",
+                          call.name);
 }

@@ -1,4 +1,5 @@
-/* Expressions: places, values, literals, members, vector components. Operators and calls have files of their own. */
+/* Expressions: places, values, literals, members, vector components. Operators and calls have files
+ * of their own. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 #include "build_internal.h"
 #include "clang.h"
 
-/* ---- helpers ----------------------------------------------------------------------------------- */
+/* ---- helpers -----------------------------------------------------------------------------------
+ */
 
 static void fill_locations(kc_expr* e, kc_loc loc)
 {
@@ -30,15 +32,17 @@ static kc_expr* located(kc_expr* e, kc_loc loc)
 
 const kc_node* kc_strip(const kc_node* n)
 {
-    while (n && (n->kind == KC_NODE_ParenExpr || (n->kind == KC_NODE_ConstantExpr && !n->value)) && n->child_count == 1)
+    while (n && (n->kind == KC_NODE_ParenExpr || (n->kind == KC_NODE_ConstantExpr && !n->value)) &&
+           n->child_count == 1)
         n = n->children[0];
     return n;
 }
 
 const kc_node* kc_strip_casts(const kc_node* n)
 {
-    for (n = kc_strip(n); n && n->child_count == 1 &&
-                          (n->kind == KC_NODE_ImplicitCastExpr || n->kind == KC_NODE_CStyleCastExpr);)
+    for (n = kc_strip(n);
+         n && n->child_count == 1 &&
+         (n->kind == KC_NODE_ImplicitCastExpr || n->kind == KC_NODE_CStyleCastExpr);)
         n = kc_strip(n->children[0]);
     return n;
 }
@@ -68,7 +72,8 @@ kc_expr* kc_build_hoist(kc_builder* b, kc_expr* value, const char* hint)
     if (!value)
         return NULL;
     if (!b->block)
-        return kc_build_error(b, value->loc, KC_DIAG_INITIALIZER, "this can't be computed when the kernel is compiled");
+        return kc_build_error(b, value->loc, KC_DIAG_INITIALIZER,
+                              "this can't be computed when the kernel is compiled");
     kc_var* t = kc_build_temp(b, value->type, hint, value->loc);
     kc_st_declare(b->m, b->block, t, value, value->loc);
     return located(kc_ex_load_var(b->m, t), value->loc);
@@ -94,14 +99,13 @@ kc_expr* kc_build_deref(kc_builder* b, kc_expr* pointer, kc_loc loc)
     return located(kc_ex_deref(b->m, pointer), loc);
 }
 
-/* Counts the nodes of an expression that gives the same value until the statement that it is in has ended, and is
- * cheap; more than `limit` when it isn't one. */
+/* Counts the nodes of an expression that gives the same value until the statement that it is in has
+ * ended, and is cheap; more than `limit` when it isn't one. */
 static uint32_t stable_size(const kc_expr* e, uint32_t limit)
 {
     uint32_t size = 1;
     switch (e->kind) {
-    case KC_EX_LOAD:
-        return e->args[0]->kind == KC_EX_VAR ? 1 : limit + 1;
+    case KC_EX_LOAD: return e->args[0]->kind == KC_EX_VAR ? 1 : limit + 1;
     case KC_EX_CONST:
     case KC_EX_ZERO:
     case KC_EX_VAR:
@@ -165,7 +169,8 @@ kc_expr* kc_build_coerce(kc_builder* b, kc_expr* e, const kc_type* type, kc_loc 
             return located(kc_ex_zero(b->m, type), loc);
         return located(kc_ex_convert(b->m, type, e, KC_ROUND_DEFAULT, false), loc);
     }
-    return kc_build_error(b, loc, KC_DIAG_EXPRESSION, "a value of type '%s' stands where '%s' is expected",
+    return kc_build_error(b, loc, KC_DIAG_EXPRESSION,
+                          "a value of type '%s' stands where '%s' is expected",
                           kc_type_name(b->m, e->type), kc_type_name(b->m, type));
 }
 
@@ -175,7 +180,8 @@ static kc_expr* float_constant(kc_builder* b, const kc_expr* e, const kc_type* t
     if (e->type->kind == KC_TYPE_INT) {
         const int64_t limit = INT64_C(1) << (type->width == 16 ? 11 : type->width == 32 ? 24 : 53);
         const int64_t value = (int64_t)e->u.bits;
-        return value >= -limit && value <= limit ? kc_ex_const_float(b->m, type, (double)value) : NULL;
+        return value >= -limit && value <= limit ? kc_ex_const_float(b->m, type, (double)value)
+                                                 : NULL;
     }
     if (e->type->kind == KC_TYPE_FLOAT && e->type->width == 64) {
         double value;
@@ -208,12 +214,14 @@ kc_expr* kc_build_to_bool(kc_builder* b, kc_expr* e)
 {
     if (!e || e->type->kind == KC_TYPE_BOOL)
         return e;
-    if (e->kind == KC_EX_CONVERT && e->type->kind == KC_TYPE_INT && e->args[0]->type->kind == KC_TYPE_BOOL)
+    if (e->kind == KC_EX_CONVERT && e->type->kind == KC_TYPE_INT &&
+        e->args[0]->type->kind == KC_TYPE_BOOL)
         return e->args[0];
     if (e->type->kind == KC_TYPE_POINTER)
         return located(kc_ex_binary(b->m, KC_OP_NE, e, kc_ex_zero(b->m, e->type)), e->loc);
     if (!kc_is_scalar(e->type))
-        return kc_build_error(b, e->loc, KC_DIAG_EXPRESSION, "a condition of type '%s'", kc_type_name(b->m, e->type));
+        return kc_build_error(b, e->loc, KC_DIAG_EXPRESSION, "a condition of type '%s'",
+                              kc_type_name(b->m, e->type));
     return kc_build_convert(b, e, kc_type_bool(b->m));
 }
 
@@ -222,7 +230,8 @@ kc_expr* kc_build_from_bool(kc_builder* b, kc_expr* e)
     return e && e->type->kind == KC_TYPE_BOOL ? kc_build_convert(b, e, kc_build_int(b)) : e;
 }
 
-/* ---- vector components ------------------------------------------------------------------------- */
+/* ---- vector components -------------------------------------------------------------------------
+ */
 
 uint32_t kc_parse_accessor(const char* name, uint32_t vector_count, uint8_t lanes[KC_MAX_LANES])
 {
@@ -241,7 +250,9 @@ uint32_t kc_parse_accessor(const char* name, uint32_t vector_count, uint8_t lane
         for (const char* c = name + 1; *c; c++) {
             if (!isxdigit((unsigned char)*c) || count == KC_MAX_LANES)
                 return 0;
-            lanes[count++] = (uint8_t)(isdigit((unsigned char)*c) ? *c - '0' : tolower((unsigned char)*c) - 'a' + 10);
+            lanes[count++] =
+                (uint8_t)(isdigit((unsigned char)*c) ? *c - '0'
+                                                     : tolower((unsigned char)*c) - 'a' + 10);
         }
     } else {
         for (const char* c = name; *c; c++) {
@@ -309,7 +320,9 @@ static void read_element_names(kc_builder* b)
         size_t start = n;
         while (start > indent && line[start - 1] != ' ')
             start--;
-        const bool has_label = start >= sizeof label - 1 && memcmp(line + start - (sizeof label - 1), label, sizeof label - 1) == 0;
+        const bool has_label =
+            start >= sizeof label - 1 &&
+            memcmp(line + start - (sizeof label - 1), label, sizeof label - 1) == 0;
         if (has_label && count < b->element_count)
             names[count] = kc_strndup(b->arena, line + start, n - start);
         count++;
@@ -321,9 +334,10 @@ static void read_element_names(kc_builder* b)
     }
 }
 
-/* The lanes of a component expression. clang's JSON lacks their name, so it is read where it stands in the source, or,
- * when a macro has pasted it together, out of clang's other dump. */
-static uint32_t element_lanes(kc_builder* b, const kc_node* n, uint32_t vector_count, uint8_t lanes[KC_MAX_LANES])
+/* The lanes of a component expression. clang's JSON lacks their name, so it is read where it stands
+ * in the source, or, when a macro has pasted it together, out of clang's other dump. */
+static uint32_t element_lanes(kc_builder* b, const kc_node* n, uint32_t vector_count,
+                              uint8_t lanes[KC_MAX_LANES])
 {
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
     if (!type)
@@ -343,7 +357,8 @@ static uint32_t element_lanes(kc_builder* b, const kc_node* n, uint32_t vector_c
     if (b->element_names && n->ordinal < b->element_count && b->element_names[n->ordinal] &&
         kc_parse_accessor(b->element_names[n->ordinal], vector_count, lanes) == wanted)
         return wanted;
-    kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the name of this vector component could not be read");
+    kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                   "the name of this vector component could not be read");
     return 0;
 }
 
@@ -398,7 +413,8 @@ static bool read_elements(kc_builder* b, const kc_node* n, kc_elements* e)
     for (uint32_t i = 0; i < e->count; i++) {
         if (e->lanes[i] >= vector->type->count) {
             e->has_missing = e->has_repeats = true;
-            e->lanes[i] = (uint8_t)(vector->type->count - 1); /* its value is undefined: any will do */
+            e->lanes[i] =
+                (uint8_t)(vector->type->count - 1); /* its value is undefined: any will do */
         }
         for (uint32_t j = 0; j < i; j++)
             e->has_repeats |= e->lanes[j] == e->lanes[i];
@@ -423,8 +439,9 @@ static kc_expr* element_place(kc_builder* b, const kc_node* n)
         return NULL;
     if (e.has_repeats || !e.place)
         return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
-                              e.has_missing ? "the upper half of a vector of three can't be assigned"
-                                            : "these vector components can't be assigned");
+                              e.has_missing
+                                  ? "the upper half of a vector of three can't be assigned"
+                                  : "these vector components can't be assigned");
     return is_identity(&e, e.place->type) ? e.place : kc_ex_lanes(b->m, e.place, e.count, e.lanes);
 }
 
@@ -434,22 +451,26 @@ static kc_expr* element_value(kc_builder* b, const kc_node* n)
     if (!read_elements(b, n, &e))
         return NULL;
     if (e.place && !e.has_repeats)
-        return kc_ex_load(b->m, is_identity(&e, e.place->type) ? e.place
-                                                               : kc_ex_lanes(b->m, e.place, e.count, e.lanes));
+        return kc_ex_load(b->m, is_identity(&e, e.place->type)
+                                    ? e.place
+                                    : kc_ex_lanes(b->m, e.place, e.count, e.lanes));
     kc_expr* vector = e.value ? e.value : kc_ex_load(b->m, e.place);
     fill_locations(vector, n->loc);
     return is_identity(&e, vector->type) ? vector : kc_ex_swizzle(b->m, vector, e.count, e.lanes);
 }
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ------------------------------------------------------------------------------------
+ */
 
 static kc_expr* reference_place(kc_builder* b, const kc_node* n)
 {
     const kc_entity* e = kc_build_find(b, n->ref_id);
     if (!e || e->kind != KC_ENTITY_VAR) {
         if (n->ref_kind && strcmp(n->ref_kind, "FunctionDecl") == 0)
-            return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER, "a function can only be called");
-        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "'%s' is not known here", n->ref_name ? n->ref_name : "?");
+            return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER,
+                                  "a function can only be called");
+        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "'%s' is not known here",
+                              n->ref_name ? n->ref_name : "?");
     }
     return e->var ? kc_ex_var(b->m, e->var) : NULL; /* NULL: its declaration was refused */
 }
@@ -474,7 +495,8 @@ static kc_expr* subscript_place(kc_builder* b, const kc_node* n)
     if (inner->kind == KC_NODE_ImplicitCastExpr && inner->cast_kind &&
         strcmp(inner->cast_kind, "ArrayToPointerDecay") == 0 && inner->child_count == 1) {
         const kc_node* array = inner->children[0];
-        object = array->is_lvalue ? kc_build_place(b, array) : kc_build_as_place(b, kc_build_value(b, array));
+        object = array->is_lvalue ? kc_build_place(b, array)
+                                  : kc_build_as_place(b, kc_build_value(b, array));
     } else if (base->is_lvalue) {
         object = kc_build_place(b, base);
     } else {
@@ -496,7 +518,8 @@ static kc_expr* subscript_place(kc_builder* b, const kc_node* n)
         if (object->type->kind != KC_TYPE_ARRAY && object->type->kind != KC_TYPE_VECTOR)
             return kc_build_malformed(b, n);
         if (object->kind == KC_EX_LANES) /* v.zw[i]: lanes of lanes are not numbered in memory */
-            return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "vector components can't be subscripted");
+            return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                                  "vector components can't be subscripted");
         return kc_ex_index(b->m, object, at);
     }
     const bool is_zero = at->kind == KC_EX_CONST && at->u.bits == 0;
@@ -583,12 +606,14 @@ static kc_expr* place_of(kc_builder* b, const kc_node* n)
         break;
     case KC_NODE_ImplicitCastExpr:
     case KC_NODE_CStyleCastExpr:
-        if (n->cast_kind && strcmp(n->cast_kind, "NoOp") == 0 && n->child_count == 1 && n->children[0]->is_lvalue)
+        if (n->cast_kind && strcmp(n->cast_kind, "NoOp") == 0 && n->child_count == 1 &&
+            n->children[0]->is_lvalue)
             return kc_build_place(b, n->children[0]);
         break;
     default: break;
     }
-    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "this form of expression is not supported (%s)", n->kind_name);
+    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                          "this form of expression is not supported (%s)", n->kind_name);
 }
 
 kc_expr* kc_build_place(kc_builder* b, const kc_node* n)
@@ -596,7 +621,8 @@ kc_expr* kc_build_place(kc_builder* b, const kc_node* n)
     return located(place_of(b, n), n->loc);
 }
 
-/* ---- values ------------------------------------------------------------------------------------ */
+/* ---- values ------------------------------------------------------------------------------------
+ */
 
 static kc_expr* integer_literal(kc_builder* b, const kc_node* n)
 {
@@ -615,9 +641,10 @@ static kc_expr* floating_literal(kc_builder* b, const kc_node* n)
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
     if (!type || !n->value || type->kind != KC_TYPE_FLOAT)
         return type ? kc_build_malformed(b, n) : NULL;
-    /* clang prints enough digits to get the same float back, which by way of a double need not be so */
-    return kc_ex_const_float(b->m, type,
-                             type->width == 32 ? (double)strtof(n->value, NULL) : strtod(n->value, NULL));
+    /* clang prints enough digits to get the same float back, which by way of a double need not be
+     * so */
+    return kc_ex_const_float(
+        b->m, type, type->width == 32 ? (double)strtof(n->value, NULL) : strtod(n->value, NULL));
 }
 
 /* Evaluates nothing: builds the operand aside, for its type. */
@@ -673,7 +700,8 @@ static kc_expr* as_type(kc_builder* b, const kc_node* n)
     kc_expr* value = kc_build_value(b, operand);
     if (!value || value->type == type)
         return value;
-    if (value->type->size != type->size || value->type->kind == KC_TYPE_BOOL || type->kind == KC_TYPE_BOOL)
+    if (value->type->size != type->size || value->type->kind == KC_TYPE_BOOL ||
+        type->kind == KC_TYPE_BOOL)
         return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "as_type from '%s' to '%s'",
                               kc_type_name(b->m, value->type), kc_type_name(b->m, type));
     return kc_ex_bitcast(b->m, type, value);
@@ -718,7 +746,8 @@ static kc_expr* shuffle_vector(kc_builder* b, const kc_node* n)
             lane = kc_ex_const_int(b->m, kc_build_int(b), 0);
         const uint64_t count = vectors[0]->type->count;
         if (lane->kind != KC_EX_CONST || lane->u.bits >= 2 * count)
-            return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the lanes of a shuffle must be constants");
+            return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                                  "the lanes of a shuffle must be constants");
         const uint8_t at = (uint8_t)(lane->u.bits % count);
         args[i] = kc_ex_swizzle(b->m, kc_ex_clone(b->m, vectors[lane->u.bits >= count]), 1, &at);
     }
@@ -755,7 +784,8 @@ static kc_expr* statement_value(kc_builder* b, const kc_node* n, bool is_used)
 static kc_expr* value_of(kc_builder* b, const kc_node* n)
 {
     switch (n->kind) {
-    case KC_NODE_ParenExpr: return n->child_count == 1 ? kc_build_value(b, n->children[0]) : kc_build_malformed(b, n);
+    case KC_NODE_ParenExpr:
+        return n->child_count == 1 ? kc_build_value(b, n->children[0]) : kc_build_malformed(b, n);
     case KC_NODE_ConstantExpr: {
         const kc_type* type = n->value ? kc_build_plain_type(b, &n->type, n->loc) : NULL;
         if (type && type->kind == KC_TYPE_INT)
@@ -798,20 +828,24 @@ static kc_expr* value_of(kc_builder* b, const kc_node* n)
     }
     case KC_NODE_DeclRefExpr: {
         const kc_entity* e = kc_build_find(b, n->ref_id);
-        const kc_type* type = e && e->kind == KC_ENTITY_ENUM_CONSTANT ? kc_build_plain_type(b, &n->type, n->loc) : NULL;
+        const kc_type* type = e && e->kind == KC_ENTITY_ENUM_CONSTANT
+                                  ? kc_build_plain_type(b, &n->type, n->loc)
+                                  : NULL;
         if (type && type->kind == KC_TYPE_INT)
             return kc_ex_const_int(b->m, type, e->value);
         break;
     }
     case KC_NODE_OffsetOfExpr:
-        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "__builtin_offsetof is not supported; write offsetof");
+        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                              "__builtin_offsetof is not supported; write offsetof");
     default: break;
     }
     if (n->is_lvalue || n->kind == KC_NODE_MemberExpr || n->kind == KC_NODE_ArraySubscriptExpr) {
         kc_expr* place = kc_build_place(b, n);
         return place ? kc_ex_load(b->m, place) : NULL;
     }
-    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "this form of expression is not supported (%s)",
+    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                          "this form of expression is not supported (%s)",
                           *n->kind_name ? n->kind_name : "empty");
 }
 

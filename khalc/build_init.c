@@ -8,7 +8,8 @@
 /* An array that is written out element by element has no more than this. */
 #define KC_MAX_ELEMENTS (UINT64_C(1) << 20)
 
-/* ---- string literals --------------------------------------------------------------------------- */
+/* ---- string literals ---------------------------------------------------------------------------
+ */
 
 bool kc_build_unescape(kc_builder* b, const char* literal, char** bytes, size_t* size)
 {
@@ -56,12 +57,14 @@ static kc_expr* string_value(kc_builder* b, const kc_node* n, const kc_type* typ
     size_t size = 0;
     if (!n->value || type->element->kind != KC_TYPE_INT || type->element->width != 8 ||
         !kc_build_unescape(b, n->value, &bytes, &size))
-        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "only plain string literals are supported");
+        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                              "only plain string literals are supported");
     if (type->count > KC_MAX_ELEMENTS)
         return kc_build_error(b, n->loc, KC_DIAG_INITIALIZER, "the string is too long");
     kc_expr** args = KC_NEW_ARRAY(b->arena, kc_expr*, type->count);
     for (uint64_t i = 0; i < type->count; i++)
-        args[i] = kc_ex_const_int(b->m, type->element, i < size ? (uint64_t)(int64_t)(signed char)bytes[i] : 0);
+        args[i] = kc_ex_const_int(b->m, type->element,
+                                  i < size ? (uint64_t)(int64_t)(signed char)bytes[i] : 0);
     return kc_ex_list(b->m, KC_EX_AGGREGATE, type, (uint32_t)type->count, args);
 }
 
@@ -76,10 +79,12 @@ kc_var* kc_build_string(kc_builder* b, const kc_node* n)
     if (!value)
         return NULL;
     value->loc = n->loc;
-    return kc_constant_add(b->m, kc_format(b->arena, "string_%u", b->string_count++), type, value, n->loc);
+    return kc_constant_add(b->m, kc_format(b->arena, "string_%u", b->string_count++), type, value,
+                           n->loc);
 }
 
-/* ---- initialisers ------------------------------------------------------------------------------ */
+/* ---- initialisers ------------------------------------------------------------------------------
+ */
 
 static bool is_zero(const kc_expr* e)
 {
@@ -108,7 +113,8 @@ static kc_expr* array_value(kc_builder* b, const kc_node* n, const kc_type* type
     bool all_zero = !filler;
     for (uint64_t i = 0; i < count; i++) {
         const kc_node* element = listed(n, i);
-        args[i] = element ? kc_build_init(b, element, type->element) : kc_ex_zero(b->m, type->element);
+        args[i] =
+            element ? kc_build_init(b, element, type->element) : kc_ex_zero(b->m, type->element);
         if (!args[i])
             return NULL;
         all_zero &= is_zero(args[i]);
@@ -116,9 +122,10 @@ static kc_expr* array_value(kc_builder* b, const kc_node* n, const kc_type* type
     if (all_zero)
         return kc_ex_zero(b->m, type);
     if (type->count > KC_MAX_ELEMENTS)
-        return kc_build_error(b, n->loc, KC_DIAG_INITIALIZER,
-                              "an array of more than %llu elements can only be initialised with zeros",
-                              (unsigned long long)KC_MAX_ELEMENTS);
+        return kc_build_error(
+            b, n->loc, KC_DIAG_INITIALIZER,
+            "an array of more than %llu elements can only be initialised with zeros",
+            (unsigned long long)KC_MAX_ELEMENTS);
     kc_expr** all = KC_NEW_ARRAY(b->arena, kc_expr*, type->count);
     memcpy(all, args, sizeof *all * count);
     for (uint64_t i = count; i < type->count; i++) {
@@ -137,7 +144,8 @@ static kc_expr* struct_value(kc_builder* b, const kc_node* n, const kc_type* typ
         return kc_ex_zero(b->m, type);
     if (r->is_union) {
         const kc_entity* field = kc_build_find(b, n->ref_id);
-        if (!field || field->kind != KC_ENTITY_FIELD || field->field >= r->field_count || n->child_count != 1)
+        if (!field || field->kind != KC_ENTITY_FIELD || field->field >= r->field_count ||
+            n->child_count != 1)
             return kc_build_malformed(b, n);
         kc_expr* value = kc_build_init(b, n->children[0], r->fields[field->field].type);
         if (!value)
@@ -152,14 +160,16 @@ static kc_expr* struct_value(kc_builder* b, const kc_node* n, const kc_type* typ
     bool all_zero = true;
     for (uint32_t i = 0; i < r->field_count; i++) {
         const kc_node* field = listed(n, i);
-        args[i] = field ? kc_build_init(b, field, r->fields[i].type) : kc_ex_zero(b->m, r->fields[i].type);
+        args[i] = field ? kc_build_init(b, field, r->fields[i].type)
+                        : kc_ex_zero(b->m, r->fields[i].type);
         if (!args[i])
             return NULL;
         all_zero &= is_zero(args[i]);
         if (!args[i]->loc.file)
             args[i]->loc = n->loc;
     }
-    return all_zero ? kc_ex_zero(b->m, type) : kc_ex_list(b->m, KC_EX_AGGREGATE, type, r->field_count, args);
+    return all_zero ? kc_ex_zero(b->m, type)
+                    : kc_ex_list(b->m, KC_EX_AGGREGATE, type, r->field_count, args);
 }
 
 static kc_expr* vector_value(kc_builder* b, const kc_node* n, const kc_type* type)
@@ -197,14 +207,15 @@ static kc_expr* init_of(kc_builder* b, const kc_node* n, const kc_type* type)
     if (inner->kind == KC_NODE_ImplicitValueInitExpr)
         return kc_ex_zero(b->m, type);
     if (type->kind == KC_TYPE_ARRAY) {
-        while (inner->child_count == 1 &&
-               (inner->kind == KC_NODE_PredefinedExpr || inner->kind == KC_NODE_CompoundLiteralExpr))
+        while (inner->child_count == 1 && (inner->kind == KC_NODE_PredefinedExpr ||
+                                           inner->kind == KC_NODE_CompoundLiteralExpr))
             inner = kc_strip(inner->children[0]);
         if (inner->kind == KC_NODE_StringLiteral)
             return string_value(b, inner, type);
     }
     if (inner->kind == KC_NODE_DesignatedInitUpdateExpr)
-        return kc_build_error(b, n->loc, KC_DIAG_INITIALIZER, "a member that is initialised twice is not supported");
+        return kc_build_error(b, n->loc, KC_DIAG_INITIALIZER,
+                              "a member that is initialised twice is not supported");
     if (inner->kind != KC_NODE_InitListExpr)
         return kc_build_coerce(b, kc_build_value(b, inner), type, n->loc);
     switch (type->kind) {
@@ -214,7 +225,8 @@ static kc_expr* init_of(kc_builder* b, const kc_node* n, const kc_type* type)
     default:
         if (inner->child_count == 0)
             return kc_ex_zero(b->m, type);
-        return inner->child_count == 1 ? kc_build_init(b, inner->children[0], type) : kc_build_malformed(b, n);
+        return inner->child_count == 1 ? kc_build_init(b, inner->children[0], type)
+                                       : kc_build_malformed(b, n);
     }
 }
 
@@ -226,9 +238,11 @@ kc_expr* kc_build_init(kc_builder* b, const kc_node* n, const kc_type* type)
     return e;
 }
 
-/* ---- constants --------------------------------------------------------------------------------- */
+/* ---- constants ---------------------------------------------------------------------------------
+ */
 
-/* The lanes of a scalar or vector: integers extended to 64 bits by their own signedness, floats by value. */
+/* The lanes of a scalar or vector: integers extended to 64 bits by their own signedness, floats by
+ * value. */
 typedef struct kc_lanes {
     const kc_type* type;
     uint32_t count;
@@ -269,7 +283,8 @@ static double float_value(const kc_type* type, uint64_t bits)
 static kc_expr* lane_constant(kc_builder* b, const kc_lanes* l, uint32_t i)
 {
     const kc_type* lane = kc_lane(l->type);
-    return is_float_lane(lane) ? kc_ex_const_float(b->m, lane, l->value[i]) : kc_ex_const_int(b->m, lane, l->bits[i]);
+    return is_float_lane(lane) ? kc_ex_const_float(b->m, lane, l->value[i])
+                               : kc_ex_const_int(b->m, lane, l->bits[i]);
 }
 
 /* Rounds or wraps every lane to its type. */
@@ -347,9 +362,10 @@ static bool eval_binary(kc_builder* b, const kc_expr* e, kc_lanes* out)
     const bool compares = e->u.op >= KC_OP_EQ && e->u.op <= KC_OP_GE;
     out->count = x.count;
     for (uint32_t i = 0; i < x.count; i++) {
-        const bool is_ok = is_float_lane(x.type)
-                               ? eval_floats(e->u.op, x.value[i], y.value[i], &out->value[i], &out->bits[i])
-                               : eval_integers(e->u.op, kc_lane(x.type), x.bits[i], y.bits[i], &out->bits[i]);
+        const bool is_ok =
+            is_float_lane(x.type)
+                ? eval_floats(e->u.op, x.value[i], y.value[i], &out->value[i], &out->bits[i])
+                : eval_integers(e->u.op, kc_lane(x.type), x.bits[i], y.bits[i], &out->bits[i]);
         if (!is_ok)
             return false;
         if (compares && kc_is_vector(e->type))
@@ -368,7 +384,9 @@ static bool eval_unary(kc_builder* b, const kc_expr* e, kc_lanes* out)
         else if (is_float_lane(out->type))
             return false;
         else
-            out->bits[i] = e->u.op == KC_OP_NEG ? 0 - out->bits[i] : e->u.op == KC_OP_BIT_NOT ? ~out->bits[i] : !out->bits[i];
+            out->bits[i] = e->u.op == KC_OP_NEG       ? 0 - out->bits[i]
+                           : e->u.op == KC_OP_BIT_NOT ? ~out->bits[i]
+                                                      : !out->bits[i];
     }
     return true;
 }
@@ -376,8 +394,8 @@ static bool eval_unary(kc_builder* b, const kc_expr* e, kc_lanes* out)
 static bool eval_convert(kc_builder* b, const kc_expr* e, kc_lanes* out)
 {
     kc_lanes x;
-    if (!eval(b, e->args[0], &x) || e->u.convert.round != KC_ROUND_DEFAULT || e->u.convert.saturate ||
-        kc_lane_count(e->type) != x.count)
+    if (!eval(b, e->args[0], &x) || e->u.convert.round != KC_ROUND_DEFAULT ||
+        e->u.convert.saturate || kc_lane_count(e->type) != x.count)
         return false;
     const kc_type* to = kc_lane(e->type);
     const kc_type* from = kc_lane(x.type);
@@ -388,7 +406,8 @@ static bool eval_convert(kc_builder* b, const kc_expr* e, kc_lanes* out)
             if (from->kind == KC_TYPE_FLOAT)
                 out->value[i] = x.value[i];
             else if (to->width == 32) /* once: by way of a double it could be rounded twice */
-                out->value[i] = is_signed ? (double)(float)(int64_t)x.bits[i] : (double)(float)x.bits[i];
+                out->value[i] =
+                    is_signed ? (double)(float)(int64_t)x.bits[i] : (double)(float)x.bits[i];
             else
                 out->value[i] = is_signed ? (double)(int64_t)x.bits[i] : (double)x.bits[i];
         } else if (from->kind != KC_TYPE_FLOAT) {
@@ -436,12 +455,15 @@ static const kc_expr* known_value(const kc_expr* place)
     if (place->kind != KC_EX_FIELD && place->kind != KC_EX_INDEX)
         return NULL;
     const kc_expr* whole = known_value(place->args[0]);
-    if (!whole || whole->kind != KC_EX_AGGREGATE || (whole->type->kind == KC_TYPE_STRUCT && whole->type->record->is_union))
+    if (!whole || whole->kind != KC_EX_AGGREGATE ||
+        (whole->type->kind == KC_TYPE_STRUCT && whole->type->record->is_union))
         return whole && whole->kind == KC_EX_ZERO ? whole : NULL;
     if (place->kind == KC_EX_FIELD)
         return place->u.field < whole->arg_count ? whole->args[place->u.field] : NULL;
     const kc_expr* index = place->args[1];
-    return index->kind == KC_EX_CONST && index->u.bits < whole->arg_count ? whole->args[index->u.bits] : NULL;
+    return index->kind == KC_EX_CONST && index->u.bits < whole->arg_count
+               ? whole->args[index->u.bits]
+               : NULL;
 }
 
 static bool eval(kc_builder* b, const kc_expr* e, kc_lanes* out)
@@ -545,10 +567,11 @@ static kc_expr* fold_pointer(kc_builder* b, kc_expr* e)
     case KC_EX_OFFSET: { /* into the array that the pointer is an element of */
         kc_expr* base = fold_pointer(b, e->args[0]);
         kc_lanes offset, index;
-        if (!base || base->kind != KC_EX_ADDRESS || base->args[0]->kind != KC_EX_INDEX || !eval(b, e->args[1], &offset) ||
-            !eval(b, base->args[0]->args[1], &index))
+        if (!base || base->kind != KC_EX_ADDRESS || base->args[0]->kind != KC_EX_INDEX ||
+            !eval(b, e->args[1], &offset) || !eval(b, base->args[0]->args[1], &index))
             return NULL;
-        base->args[0]->args[1] = kc_ex_const_int(b->m, kc_build_ptrdiff(b), index.bits[0] + offset.bits[0]);
+        base->args[0]->args[1] =
+            kc_ex_const_int(b->m, kc_build_ptrdiff(b), index.bits[0] + offset.bits[0]);
         return base;
     }
     case KC_EX_LOAD: {
@@ -585,5 +608,6 @@ kc_expr* kc_build_fold_constant(kc_builder* b, kc_expr* e)
         args[i] = lane_constant(b, &l, i);
         args[i]->loc = e->loc;
     }
-    return kc_is_vector(e->type) ? kc_ex_list(b->m, KC_EX_COMPOSE, e->type, l.count, args) : args[0];
+    return kc_is_vector(e->type) ? kc_ex_list(b->m, KC_EX_COMPOSE, e->type, l.count, args)
+                                 : args[0];
 }

@@ -34,18 +34,19 @@ struct kc_entity {
     const char* name;
     kc_entity* next_name;     /* in the name table */
     kc_entity* next_in_scope; /* declared before it */
-    kc_qualified type;   /* TYPEDEF, ENUM, RECORD (NULL while incomplete), VAR (qualifiers only) */
-    kc_var* var;         /* VAR; NULL when its declaration was wrong, which has been reported */
-    uint64_t value;      /* ENUM_CONSTANT */
-    uint32_t field;      /* FIELD: its index */
-    kc_record* record;   /* RECORD */
+    kc_qualified type; /* TYPEDEF, ENUM, RECORD (NULL while incomplete), VAR (qualifiers only) */
+    kc_var* var;       /* VAR; NULL when its declaration was wrong, which has been reported */
+    uint64_t value;    /* ENUM_CONSTANT */
+    uint32_t field;    /* FIELD: its index */
+    kc_record* record; /* RECORD */
     kc_build_function* function; /* FUNCTION */
 };
 
 struct kc_build_function {
     kc_build_function* next;
-    const kc_node* node;   /* the definition; NULL when there is none */
-    kc_function* function; /* NULL when its signature was wrong, which has been reported, or has no body */
+    const kc_node* node; /* the definition; NULL when there is none */
+    kc_function*
+        function; /* NULL when its signature was wrong, which has been reported, or has no body */
     kc_build_function** calls; /* distinct, in order of appearance */
     uint32_t call_count;
     kc_loc* call_locs;
@@ -80,8 +81,9 @@ typedef struct kc_builder {
     /* while a body is built */
     kc_build_function* info;
     kc_function* function;
-    kc_block* block; /* where statements go; NULL where none may (constant initialisers) */
-    kc_block* scope_block; /* that of the innermost scope of the source: what lives to its end is declared there */
+    kc_block* block;       /* where statements go; NULL where none may (constant initialisers) */
+    kc_block* scope_block; /* that of the innermost scope of the source: what lives to its end is
+                              declared there */
     kc_stmt *break_target, *continue_target;
     uint64_t private_size, local_size;
     /* what an OpaqueValueExpr stands for, inside `a ?: b` */
@@ -138,7 +140,8 @@ bool kc_build_effect(kc_builder* b, const kc_node* n);
 kc_expr* kc_build_hoist(kc_builder* b, kc_expr* value, const char* hint);
 kc_var* kc_build_temp(kc_builder* b, const kc_type* type, const char* hint, kc_loc loc);
 kc_expr* kc_build_as_place(kc_builder* b, kc_expr* value);
-/* What a pointer points to: DEREF, or the place that it is the ADDRESS of. NULL when it is no pointer to an object. */
+/* What a pointer points to: DEREF, or the place that it is the ADDRESS of. NULL when it is no
+ * pointer to an object. */
 kc_expr* kc_build_deref(kc_builder* b, kc_expr* pointer, kc_loc loc);
 /* Statements go to `sub` until kc_build_leave. */
 kc_block* kc_build_enter(kc_builder* b, kc_block* sub);
@@ -146,14 +149,17 @@ void kc_build_leave(kc_builder* b, kc_block* saved);
 /* A place that can be used twice: what in it reads memory or is costly is in temporaries. */
 kc_expr* kc_build_stable_place(kc_builder* b, kc_expr* place);
 kc_expr* kc_build_stable_value(kc_builder* b, kc_expr* value);
-/* Conversions that C makes silently and the IR does not: among pointer types, and nothing where types are equal. */
+/* Conversions that C makes silently and the IR does not: among pointer types, and nothing where
+ * types are equal. */
 kc_expr* kc_build_coerce(kc_builder* b, kc_expr* e, const kc_type* type, kc_loc loc);
 kc_expr* kc_build_to_bool(kc_builder* b, kc_expr* e);
 /* A bool as C's int. */
 kc_expr* kc_build_from_bool(kc_builder* b, kc_expr* e);
-/* An integer or float expression converted to another scalar or vector type, nothing where it has it. */
+/* An integer or float expression converted to another scalar or vector type, nothing where it has
+ * it. */
 kc_expr* kc_build_convert(kc_builder* b, kc_expr* e, const kc_type* type);
-/* The places that have a value's lanes: `count` of them out of a swizzle's name; 0 when the name is none. */
+/* The places that have a value's lanes: `count` of them out of a swizzle's name; 0 when the name is
+ * none. */
 uint32_t kc_parse_accessor(const char* name, uint32_t vector_count, uint8_t lanes[KC_MAX_LANES]);
 /* Takes the parentheses and conversions without effect off. */
 const kc_node* kc_strip(const kc_node* n);
@@ -182,8 +188,8 @@ typedef struct kc_call {
 } kc_call;
 
 /* ---- build_builtin.c, build_memory.c, build_printf.c ----
- * False when the name is not one of theirs; else *out is the value (kc_build_nothing where there is none), or NULL
- * after an error. */
+ * False when the name is not one of theirs; else *out is the value (kc_build_nothing where there is
+ * none), or NULL after an error. */
 bool kc_build_pure_builtin(kc_builder* b, const kc_call* call, kc_expr** out);
 bool kc_build_memory_builtin(kc_builder* b, const kc_call* call, kc_expr** out);
 kc_expr* kc_build_printf(kc_builder* b, const kc_call* call);
@@ -197,7 +203,8 @@ kc_expr* kc_build_widen(kc_builder* b, kc_expr* e, const kc_type* type);
 
 /* The value of an initialiser for an object of that type. */
 kc_expr* kc_build_init(kc_builder* b, const kc_node* n, const kc_type* type);
-/* Computes an initialiser now: the result has only CONST, ZERO, AGGREGATE, COMPOSE and ADDRESS. NULL when it can't. */
+/* Computes an initialiser now: the result has only CONST, ZERO, AGGREGATE, COMPOSE and ADDRESS.
+ * NULL when it can't. */
 kc_expr* kc_build_fold_constant(kc_builder* b, kc_expr* e);
 /* The bytes of a literal as clang writes it, quotes and all. False when it is not a plain one. */
 bool kc_build_unescape(kc_builder* b, const char* literal, char** bytes, size_t* size);

@@ -16,7 +16,8 @@ static kc_expr* size_constant(kc_builder* b, uint64_t value, kc_loc loc)
     return at(kc_ex_const_int(b->m, kc_type_size_t(b->m), value), loc);
 }
 
-/* ---- vload and vstore -------------------------------------------------------------------------- */
+/* ---- vload and vstore --------------------------------------------------------------------------
+ */
 
 /* `count` elements that begin at p[offset * stride]. */
 typedef struct kc_span {
@@ -25,7 +26,8 @@ typedef struct kc_span {
     uint64_t constant_base;
 } kc_span;
 
-static bool open_span(kc_builder* b, kc_expr* offset, kc_expr* pointer, uint64_t stride, kc_span* span, kc_loc loc)
+static bool open_span(kc_builder* b, kc_expr* offset, kc_expr* pointer, uint64_t stride,
+                      kc_span* span, kc_loc loc)
 {
     *span = (kc_span){.pointer = kc_build_stable_value(b, pointer)};
     offset = kc_build_convert(b, offset, kc_type_size_t(b->m));
@@ -86,7 +88,8 @@ static bool parse_access(const char* name, kc_access* out)
         return false;
     }
     static const char* const modes[] = {"", "_rte", "_rtz", "_rtp", "_rtn"};
-    static const kc_round rounds[] = {KC_ROUND_DEFAULT, KC_ROUND_EVEN, KC_ROUND_ZERO, KC_ROUND_UP, KC_ROUND_DOWN};
+    static const kc_round rounds[] = {KC_ROUND_DEFAULT, KC_ROUND_EVEN, KC_ROUND_ZERO, KC_ROUND_UP,
+                                      KC_ROUND_DOWN};
     for (int i = 0; i < 5; i++)
         if (strcmp(name, modes[i]) == 0) {
             out->round = rounds[i];
@@ -104,7 +107,8 @@ static kc_expr* build_load(kc_builder* b, const kc_call* call, const kc_access* 
         return kc_build_wrong_call(b, call);
     if (!type || !kc_build_arguments(b, call, args))
         return NULL;
-    if (kc_lane_count(type) != access->count || !kc_is_pointer(args[1]->type) || args[0]->type->kind != KC_TYPE_INT)
+    if (kc_lane_count(type) != access->count || !kc_is_pointer(args[1]->type) ||
+        args[0]->type->kind != KC_TYPE_INT)
         return kc_build_wrong_call(b, call);
     const kc_type* element = args[1]->type->element;
     const kc_type* stored = access->is_half ? kc_type_float(b->m, 16) : kc_lane(type);
@@ -122,7 +126,8 @@ static kc_expr* build_load(kc_builder* b, const kc_call* call, const kc_access* 
     }
     kc_expr* value = lanes[0];
     if (access->count > 1)
-        value = at(kc_ex_list(b->m, KC_EX_COMPOSE, kc_type_vector(b->m, stored, access->count), access->count, lanes),
+        value = at(kc_ex_list(b->m, KC_EX_COMPOSE, kc_type_vector(b->m, stored, access->count),
+                              access->count, lanes),
                    call->loc);
     return kc_build_convert(b, value, type);
 }
@@ -137,12 +142,13 @@ static kc_expr* build_store(kc_builder* b, const kc_call* call, const kc_access*
         return NULL;
     kc_expr* data = args[0];
     if (kc_lane_count(data->type) != access->count || !kc_is_pointer(args[2]->type) ||
-        args[1]->type->kind != KC_TYPE_INT || (!kc_is_scalar(data->type) && !kc_is_vector(data->type)))
+        args[1]->type->kind != KC_TYPE_INT ||
+        (!kc_is_scalar(data->type) && !kc_is_vector(data->type)))
         return kc_build_wrong_call(b, call);
     const kc_type* element = args[2]->type->element;
     if (access->is_half && kc_is_float(data->type))
-        data = at(kc_ex_convert(b->m, kc_type_with_lane(b->m, data->type, kc_type_float(b->m, 16)), data, access->round,
-                                false),
+        data = at(kc_ex_convert(b->m, kc_type_with_lane(b->m, data->type, kc_type_float(b->m, 16)),
+                                data, access->round, false),
                   call->loc);
     if (element != kc_lane(data->type))
         return kc_build_wrong_call(b, call);
@@ -165,7 +171,8 @@ static kc_expr* build_store(kc_builder* b, const kc_call* call, const kc_access*
     return kc_build_nothing(b);
 }
 
-/* ---- atomics ----------------------------------------------------------------------------------- */
+/* ---- atomics -----------------------------------------------------------------------------------
+ */
 
 static bool parse_atomic(const char* name, kc_atomic* op, uint32_t* operands)
 {
@@ -216,7 +223,8 @@ static kc_expr* build_atomic(kc_builder* b, const kc_call* call, kc_atomic op, u
     s->arg_count = operands;
     s->args = KC_NEW_ARRAY(b->arena, kc_expr*, operands);
     for (uint32_t i = 0; i < operands; i++) {
-        s->args[i] = kc_is_scalar(args[i + 1]->type) ? kc_build_convert(b, args[i + 1], type) : NULL;
+        s->args[i] =
+            kc_is_scalar(args[i + 1]->type) ? kc_build_convert(b, args[i + 1], type) : NULL;
         if (!s->args[i])
             return kc_build_wrong_call(b, call);
     }
@@ -228,7 +236,8 @@ static kc_expr* build_atomic(kc_builder* b, const kc_call* call, kc_atomic op, u
     return call->is_used ? kc_ex_load_var(b->m, s->result) : kc_build_nothing(b);
 }
 
-/* ---- barriers ---------------------------------------------------------------------------------- */
+/* ---- barriers ----------------------------------------------------------------------------------
+ */
 
 static kc_expr* build_barrier(kc_builder* b, const kc_call* call, kc_stmt_kind kind)
 {
@@ -247,7 +256,8 @@ static kc_expr* build_barrier(kc_builder* b, const kc_call* call, kc_stmt_kind k
     return kc_build_nothing(b);
 }
 
-/* ---- copies by a whole group ------------------------------------------------------------------- */
+/* ---- copies by a whole group -------------------------------------------------------------------
+ */
 
 static kc_expr* query(kc_builder* b, kc_query q, uint32_t dimension, kc_loc loc)
 {
@@ -260,7 +270,8 @@ static kc_expr* binary(kc_builder* b, kc_op op, kc_expr* left, kc_expr* right, k
     return at(kc_ex_binary(b->m, op, left, right), loc);
 }
 
-static kc_expr* element_at(kc_builder* b, kc_expr* pointer, kc_expr* index, kc_expr* stride, kc_loc loc)
+static kc_expr* element_at(kc_builder* b, kc_expr* pointer, kc_expr* index, kc_expr* stride,
+                           kc_loc loc)
 {
     kc_expr* i = kc_ex_clone(b->m, index);
     if (stride)
@@ -281,7 +292,8 @@ static kc_expr* build_async_copy(kc_builder* b, const kc_call* call, bool is_str
     const kc_type* size = kc_type_size_t(b->m);
     const bool are_pointers = kc_is_pointer(args[0]->type) && kc_is_pointer(args[1]->type) &&
                               args[0]->type->element == args[1]->type->element;
-    if (!are_pointers || args[2]->type != size || (is_strided && args[3]->type != size) || event->type != size)
+    if (!are_pointers || args[2]->type != size || (is_strided && args[3]->type != size) ||
+        event->type != size)
         return kc_build_wrong_call(b, call);
     for (uint32_t i = 0; i + 1 < call->count; i++) {
         args[i] = kc_build_stable_value(b, args[i]);
@@ -289,7 +301,8 @@ static kc_expr* build_async_copy(kc_builder* b, const kc_call* call, bool is_str
             return NULL;
     }
     kc_expr* stride = is_strided ? args[3] : NULL;
-    const bool to_local = args[0]->type->space == KC_SPACE_LOCAL; /* the stride is that of global memory */
+    const bool to_local =
+        args[0]->type->space == KC_SPACE_LOCAL; /* the stride is that of global memory */
     kc_expr* first = binary(b, KC_OP_ADD, query(b, KC_QUERY_LOCAL_ID, 1, loc),
                             binary(b, KC_OP_MUL, query(b, KC_QUERY_LOCAL_SIZE, 1, loc),
                                    query(b, KC_QUERY_LOCAL_ID, 2, loc), loc),

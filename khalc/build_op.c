@@ -19,15 +19,18 @@ static kc_expr* at(kc_expr* e, kc_loc loc)
 static kc_expr* small_constant(kc_builder* b, const kc_type* type, int value)
 {
     const kc_type* lane = kc_lane(type);
-    kc_expr* e = lane->kind == KC_TYPE_FLOAT ? kc_ex_const_float(b->m, lane, value)
-                                             : kc_ex_const_int(b->m, lane, (uint64_t)(int64_t)value);
+    kc_expr* e = lane->kind == KC_TYPE_FLOAT
+                     ? kc_ex_const_float(b->m, lane, value)
+                     : kc_ex_const_int(b->m, lane, (uint64_t)(int64_t)value);
     return kc_is_vector(type) ? kc_ex_splat(b->m, type, e) : e;
 }
 
-/* ---- pointers ---------------------------------------------------------------------------------- */
+/* ---- pointers ----------------------------------------------------------------------------------
+ */
 
 /* Moves a pointer; `void*` goes by bytes. */
-static kc_expr* move_pointer(kc_builder* b, kc_expr* pointer, kc_expr* index, bool is_backwards, kc_loc loc)
+static kc_expr* move_pointer(kc_builder* b, kc_expr* pointer, kc_expr* index, bool is_backwards,
+                             kc_loc loc)
 {
     index = kc_build_from_bool(b, index);
     if (index->type->kind != KC_TYPE_INT)
@@ -35,14 +38,15 @@ static kc_expr* move_pointer(kc_builder* b, kc_expr* pointer, kc_expr* index, bo
                               kc_type_name(b->m, index->type));
     if (is_backwards) {
         index = kc_build_convert(b, index, kc_build_ptrdiff(b));
-        index = index->kind == KC_EX_CONST ? at(kc_ex_const_int(b->m, index->type, 0 - index->u.bits), loc)
-                                           : at(kc_ex_unary(b->m, KC_OP_NEG, index), loc);
+        index = index->kind == KC_EX_CONST
+                    ? at(kc_ex_const_int(b->m, index->type, 0 - index->u.bits), loc)
+                    : at(kc_ex_unary(b->m, KC_OP_NEG, index), loc);
     }
     const kc_type* type = pointer->type;
     if (type->element->kind != KC_TYPE_VOID)
         return at(kc_ex_offset(b->m, pointer, index), loc);
-    const kc_type* bytes = kc_type_pointer(b->m, kc_type_int(b->m, 8, true), type->space, type->is_const,
-                                           type->is_volatile, type->is_restrict);
+    const kc_type* bytes = kc_type_pointer(b->m, kc_type_int(b->m, 8, true), type->space,
+                                           type->is_const, type->is_volatile, type->is_restrict);
     kc_expr* moved = at(kc_ex_offset(b->m, kc_build_coerce(b, pointer, bytes, loc), index), loc);
     return kc_build_coerce(b, moved, type, loc);
 }
@@ -61,7 +65,8 @@ static kc_expr* pointer_difference(kc_builder* b, kc_expr* left, kc_expr* right,
     return kc_ex_list(b->m, KC_EX_POINTER_DIFF, kc_build_ptrdiff(b), 2, args);
 }
 
-/* ---- arithmetic -------------------------------------------------------------------------------- */
+/* ---- arithmetic --------------------------------------------------------------------------------
+ */
 
 static bool find_operator(const char* text, size_t size, kc_op* op)
 {
@@ -69,9 +74,10 @@ static bool find_operator(const char* text, size_t size, kc_op* op)
         const char* text;
         kc_op op;
     } operators[] = {
-        {"+", KC_OP_ADD}, {"-", KC_OP_SUB}, {"*", KC_OP_MUL},  {"/", KC_OP_DIV},  {"%", KC_OP_REM}, {"<<", KC_OP_SHL},
-        {">>", KC_OP_SHR}, {"&", KC_OP_AND}, {"|", KC_OP_OR},  {"^", KC_OP_XOR},  {"==", KC_OP_EQ}, {"!=", KC_OP_NE},
-        {"<", KC_OP_LT},  {"<=", KC_OP_LE}, {">", KC_OP_GT},  {">=", KC_OP_GE},
+        {"+", KC_OP_ADD}, {"-", KC_OP_SUB},  {"*", KC_OP_MUL},  {"/", KC_OP_DIV},
+        {"%", KC_OP_REM}, {"<<", KC_OP_SHL}, {">>", KC_OP_SHR}, {"&", KC_OP_AND},
+        {"|", KC_OP_OR},  {"^", KC_OP_XOR},  {"==", KC_OP_EQ},  {"!=", KC_OP_NE},
+        {"<", KC_OP_LT},  {"<=", KC_OP_LE},  {">", KC_OP_GT},   {">=", KC_OP_GE},
     };
     for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++)
         if (strlen(operators[i].text) == size && memcmp(operators[i].text, text, size) == 0) {
@@ -88,7 +94,8 @@ static void match_lanes(kc_builder* b, kc_expr** left, kc_expr** right)
         kc_expr** scalar = i ? right : left;
         const kc_type* vector = (i ? *left : *right)->type;
         if (kc_is_scalar((*scalar)->type) && kc_is_vector(vector))
-            *scalar = at(kc_ex_splat(b->m, vector, kc_build_convert(b, *scalar, vector->element)), (*scalar)->loc);
+            *scalar = at(kc_ex_splat(b->m, vector, kc_build_convert(b, *scalar, vector->element)),
+                         (*scalar)->loc);
     }
 }
 
@@ -101,7 +108,8 @@ static kc_expr* arithmetic(kc_builder* b, kc_op op, kc_expr* left, kc_expr* righ
     if (kc_is_pointer(left->type) || kc_is_pointer(right->type)) {
         if (is_comparison && kc_is_pointer(left->type)) {
             right = kc_build_coerce(b, right, left->type, loc);
-            return right ? kc_build_from_bool(b, at(kc_ex_binary(b->m, op, left, right), loc)) : NULL;
+            return right ? kc_build_from_bool(b, at(kc_ex_binary(b->m, op, left, right), loc))
+                         : NULL;
         }
         if (op == KC_OP_ADD && kc_is_pointer(right->type) && !kc_is_pointer(left->type))
             return move_pointer(b, right, left, false, loc);
@@ -109,30 +117,36 @@ static kc_expr* arithmetic(kc_builder* b, kc_op op, kc_expr* left, kc_expr* righ
             return pointer_difference(b, left, right, loc);
         if ((op == KC_OP_ADD || op == KC_OP_SUB) && kc_is_pointer(left->type))
             return move_pointer(b, left, right, op == KC_OP_SUB, loc);
-        return kc_build_error(b, loc, KC_DIAG_EXPRESSION, "this operation on a pointer is not supported");
+        return kc_build_error(b, loc, KC_DIAG_EXPRESSION,
+                              "this operation on a pointer is not supported");
     }
     if (!is_shift || kc_lane_count(left->type) != kc_lane_count(right->type))
         match_lanes(b, &left, &right);
     left = kc_build_from_bool(b, left);
     right = kc_build_from_bool(b, right);
-    const bool is_number = kc_is_integer(left->type) || (kc_is_float(left->type) && !is_shift && op != KC_OP_REM &&
-                                                         op != KC_OP_AND && op != KC_OP_OR && op != KC_OP_XOR);
-    const bool is_matched = is_shift ? kc_is_integer(right->type) && kc_lane_count(left->type) == kc_lane_count(right->type)
+    const bool is_number =
+        kc_is_integer(left->type) || (kc_is_float(left->type) && !is_shift && op != KC_OP_REM &&
+                                      op != KC_OP_AND && op != KC_OP_OR && op != KC_OP_XOR);
+    const bool is_matched = is_shift ? kc_is_integer(right->type) &&
+                                           kc_lane_count(left->type) == kc_lane_count(right->type)
                                      : left->type == right->type;
     if (!is_number || !is_matched)
-        return kc_build_error(b, loc, KC_DIAG_EXPRESSION, "this operation on '%s' and '%s' is not supported",
+        return kc_build_error(b, loc, KC_DIAG_EXPRESSION,
+                              "this operation on '%s' and '%s' is not supported",
                               kc_type_name(b->m, left->type), kc_type_name(b->m, right->type));
     return kc_build_from_bool(b, at(kc_ex_binary(b->m, op, left, right), loc));
 }
 
-/* ---- assignment -------------------------------------------------------------------------------- */
+/* ---- assignment --------------------------------------------------------------------------------
+ */
 
 static kc_expr* store(kc_builder* b, kc_expr* place, kc_expr* value, bool is_used, kc_loc loc)
 {
     if (!place || !value)
         return NULL;
     if (!b->block)
-        return kc_build_error(b, loc, KC_DIAG_INITIALIZER, "an assignment in a constant initialiser");
+        return kc_build_error(b, loc, KC_DIAG_INITIALIZER,
+                              "an assignment in a constant initialiser");
     /* used afterwards, the value is kept apart: what is stored may change before it is looked at */
     if (is_used && value->kind != KC_EX_CONST && value->kind != KC_EX_ZERO)
         value = kc_build_hoist(b, value, "t");
@@ -144,12 +158,13 @@ static kc_expr* store(kc_builder* b, kc_expr* place, kc_expr* value, bool is_use
 static bool redirect_call(kc_builder* b, kc_expr* place, kc_expr* value)
 {
     kc_stmt* call = b->block ? b->block->last : NULL;
-    if (place->kind != KC_EX_VAR || place->u.var->kind == KC_VAR_LOCAL || value->kind != KC_EX_LOAD ||
-        value->args[0]->kind != KC_EX_VAR)
+    if (place->kind != KC_EX_VAR || place->u.var->kind == KC_VAR_LOCAL ||
+        value->kind != KC_EX_LOAD || value->args[0]->kind != KC_EX_VAR)
         return false;
     const kc_var* temp = value->args[0]->u.var;
     if (!call || call->kind != KC_ST_CALL || call->result != temp || !temp->is_temporary ||
-        temp->type != place->u.var->type || !call->prev || call->prev->kind != KC_ST_DECLARE || call->prev->var != temp)
+        temp->type != place->u.var->type || !call->prev || call->prev->kind != KC_ST_DECLARE ||
+        call->prev->var != temp)
         return false;
     kc_block_remove(b->block, call->prev);
     call->result = place->u.var;
@@ -221,7 +236,9 @@ static kc_expr* step(kc_builder* b, const kc_node* n, bool is_used)
                            small_constant(b, kc_build_int(b), 1), n->loc);
         value = kc_build_to_bool(b, value);
     } else if (kc_is_integer(type) || kc_is_float(type)) {
-        value = at(kc_ex_binary(b->m, is_down ? KC_OP_SUB : KC_OP_ADD, old, small_constant(b, type, 1)), n->loc);
+        value =
+            at(kc_ex_binary(b->m, is_down ? KC_OP_SUB : KC_OP_ADD, old, small_constant(b, type, 1)),
+               n->loc);
     } else {
         return kc_build_malformed(b, n);
     }
@@ -234,7 +251,8 @@ static kc_expr* step(kc_builder* b, const kc_node* n, bool is_used)
     return store(b, place, value, is_used, n->loc);
 }
 
-/* ---- logic ------------------------------------------------------------------------------------- */
+/* ---- logic -------------------------------------------------------------------------------------
+ */
 
 /* -1 in the lanes that are not zero. */
 static kc_expr* lane_mask(kc_builder* b, kc_expr* e, kc_op op)
@@ -242,7 +260,8 @@ static kc_expr* lane_mask(kc_builder* b, kc_expr* e, kc_op op)
     return at(kc_ex_binary(b->m, op, e, kc_ex_zero(b->m, e->type)), e->loc);
 }
 
-static kc_stmt* build_if(kc_builder* b, kc_expr* condition, kc_block body, kc_block orelse, kc_loc loc)
+static kc_stmt* build_if(kc_builder* b, kc_expr* condition, kc_block body, kc_block orelse,
+                         kc_loc loc)
 {
     kc_stmt* s = kc_stmt_create(b->m, KC_ST_IF, loc);
     s->value = condition;
@@ -302,19 +321,21 @@ static kc_expr* logic(kc_builder* b, const kc_node* n, bool is_used)
         return kc_build_nothing(b);
     }
     if (!sub.first)
-        return kc_build_from_bool(b, at(kc_ex_binary(b->m, is_and ? KC_OP_LOGICAL_AND : KC_OP_LOGICAL_OR, left, right),
-                                        n->loc));
+        return kc_build_from_bool(
+            b, at(kc_ex_binary(b->m, is_and ? KC_OP_LOGICAL_AND : KC_OP_LOGICAL_OR, left, right),
+                  n->loc));
     kc_expr* result = kc_build_hoist(b, left, is_and ? "both" : "either");
     if (!result)
         return NULL;
     kc_st_assign(b->m, &sub, kc_ex_clone(b->m, result->args[0]), right, n->loc);
-    build_if(b, is_and ? kc_ex_clone(b->m, result) : negate(b, kc_ex_clone(b->m, result)), sub, (kc_block){0}, n->loc);
+    build_if(b, is_and ? kc_ex_clone(b->m, result) : negate(b, kc_ex_clone(b->m, result)), sub,
+             (kc_block){0}, n->loc);
     return kc_build_from_bool(b, result);
 }
 
 /* c ? x : y on vectors takes lanes by the top bit of c's; both sides are evaluated. */
-static kc_expr* vector_conditional(kc_builder* b, const kc_node* n, kc_expr* condition, const kc_node* yes,
-                                   const kc_node* no)
+static kc_expr* vector_conditional(kc_builder* b, const kc_node* n, kc_expr* condition,
+                                   const kc_node* yes, const kc_node* no)
 {
     kc_expr* args[3] = {kc_build_value(b, no), kc_build_value(b, yes), condition};
     if (!args[0] || !args[1])
@@ -323,8 +344,10 @@ static kc_expr* vector_conditional(kc_builder* b, const kc_node* n, kc_expr* con
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
     for (int i = 0; i < 2 && type; i++)
         if (kc_is_scalar(args[i]->type) && kc_is_vector(type))
-            args[i] = at(kc_ex_splat(b->m, type, kc_build_convert(b, args[i], type->element)), args[i]->loc);
-    if (!type || args[0]->type != args[1]->type || kc_lane_count(args[0]->type) != kc_lane_count(condition->type) ||
+            args[i] = at(kc_ex_splat(b->m, type, kc_build_convert(b, args[i], type->element)),
+                         args[i]->loc);
+    if (!type || args[0]->type != args[1]->type ||
+        kc_lane_count(args[0]->type) != kc_lane_count(condition->type) ||
         kc_lane(args[0]->type)->width != kc_lane(condition->type)->width)
         return type ? kc_build_malformed(b, n) : NULL;
     return kc_ex_builtin(b->m, KC_BUILTIN_SELECT, args[0]->type, 3, args);
@@ -363,8 +386,9 @@ kc_expr* kc_build_conditional(kc_builder* b, const kc_node* n, bool is_used)
     saved = kc_build_enter(b, &yes_block);
     kc_expr* yes_value = NULL;
     kc_expr* no_value = NULL;
-    bool is_ok = is_used ? (yes_value = kc_build_coerce(b, kc_build_value(b, yes), type, n->loc)) != NULL
-                         : kc_build_effect(b, yes);
+    bool is_ok =
+        is_used ? (yes_value = kc_build_coerce(b, kc_build_value(b, yes), type, n->loc)) != NULL
+                : kc_build_effect(b, yes);
     kc_build_leave(b, saved);
     saved = kc_build_enter(b, &no_block);
     is_ok &= is_used ? (no_value = kc_build_coerce(b, kc_build_value(b, no), type, n->loc)) != NULL
@@ -392,14 +416,17 @@ done:
     return at(result, n->loc);
 }
 
-/* ---- unary and binary -------------------------------------------------------------------------- */
+/* ---- unary and binary --------------------------------------------------------------------------
+ */
 
 static kc_expr* address_of(kc_builder* b, const kc_node* n)
 {
     const kc_node* operand = n->children[0];
     const kc_node* inner = kc_strip(operand);
-    if (inner->kind == KC_NODE_DeclRefExpr && inner->ref_kind && strcmp(inner->ref_kind, "FunctionDecl") == 0)
-        return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER, "the address of a function is not supported");
+    if (inner->kind == KC_NODE_DeclRefExpr && inner->ref_kind &&
+        strcmp(inner->ref_kind, "FunctionDecl") == 0)
+        return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER,
+                              "the address of a function is not supported");
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
     kc_expr* place = kc_build_place(b, operand);
     if (!place || !type)
@@ -409,7 +436,8 @@ static kc_expr* address_of(kc_builder* b, const kc_node* n)
     if (place->kind == KC_EX_DEREF)
         return kc_build_coerce(b, place->args[0], type, n->loc);
     if (place->kind == KC_EX_LANES && place->u.lanes.count > 1)
-        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the address of vector components is not supported");
+        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                              "the address of vector components is not supported");
     if (place->kind == KC_EX_LANES) {
         kc_expr* lane = kc_ex_const_int(b->m, kc_build_int(b), place->u.lanes.index[0]);
         place = at(kc_ex_index(b->m, place->args[0], at(lane, n->loc)), n->loc);
@@ -455,7 +483,8 @@ kc_expr* kc_build_unary(kc_builder* b, const kc_node* n, bool is_used)
         return kc_ex_unary(b->m, KC_OP_NEG, value);
     if (strcmp(op, "~") == 0 && kc_is_integer(value->type))
         return kc_ex_unary(b->m, KC_OP_BIT_NOT, value);
-    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the operator '%s' is not supported here", op);
+    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the operator '%s' is not supported here",
+                          op);
 }
 
 kc_expr* kc_build_binary(kc_builder* b, const kc_node* n, bool is_used)
@@ -478,7 +507,8 @@ kc_expr* kc_build_binary(kc_builder* b, const kc_node* n, bool is_used)
         return logic(b, n, is_used);
     kc_op op;
     if (!find_operator(opcode, strlen(opcode), &op))
-        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the operator '%s' is not supported", opcode);
+        return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the operator '%s' is not supported",
+                              opcode);
     if (!is_used) {
         const bool left = kc_build_effect(b, n->children[0]);
         return kc_build_effect(b, n->children[1]) && left ? kc_build_nothing(b) : NULL;
@@ -488,7 +518,8 @@ kc_expr* kc_build_binary(kc_builder* b, const kc_node* n, bool is_used)
     return arithmetic(b, op, left, right, n->loc);
 }
 
-/* ---- casts ------------------------------------------------------------------------------------- */
+/* ---- casts -------------------------------------------------------------------------------------
+ */
 
 static kc_expr* decay(kc_builder* b, const kc_node* n, const kc_node* operand, const kc_type* type)
 {
@@ -498,7 +529,8 @@ static kc_expr* decay(kc_builder* b, const kc_node* n, const kc_node* operand, c
         return NULL;
     if (array->type->kind != KC_TYPE_ARRAY || type->kind != KC_TYPE_POINTER)
         return kc_build_malformed(b, n);
-    kc_expr* first = at(kc_ex_index(b->m, array, at(kc_ex_const_int(b->m, kc_build_int(b), 0), n->loc)), n->loc);
+    kc_expr* first =
+        at(kc_ex_index(b->m, array, at(kc_ex_const_int(b->m, kc_build_int(b), 0), n->loc)), n->loc);
     if (first->type != type->element || kc_place_space(first) != type->space)
         return kc_build_malformed(b, n);
     return kc_ex_address(b->m, first, type);
@@ -514,7 +546,8 @@ static kc_expr* splat(kc_builder* b, const kc_node* n, kc_expr* value, const kc_
 static kc_expr* convert_scalar(kc_builder* b, const kc_node* n, kc_expr* value, const kc_type* type)
 {
     const bool is_ok = (kc_is_scalar(value->type) || kc_is_vector(value->type)) &&
-                       (kc_is_scalar(type) || kc_is_vector(type)) && kc_lane_count(value->type) == kc_lane_count(type);
+                       (kc_is_scalar(type) || kc_is_vector(type)) &&
+                       kc_lane_count(value->type) == kc_lane_count(type);
     return is_ok ? kc_build_convert(b, value, type) : kc_build_malformed(b, n);
 }
 
@@ -529,7 +562,8 @@ kc_expr* kc_build_cast(kc_builder* b, const kc_node* n)
     if (strcmp(kind, "ToVoid") == 0)
         return kc_build_effect(b, operand) ? kc_build_nothing(b) : NULL;
     if (strcmp(kind, "FunctionToPointerDecay") == 0 || strcmp(kind, "BuiltinFnToFnPtr") == 0)
-        return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER, "pointers to functions are not supported");
+        return kc_build_error(b, n->loc, KC_DIAG_FUNCTION_POINTER,
+                              "pointers to functions are not supported");
     if (strcmp(kind, "IntToOCLSampler") == 0)
         return kc_build_error(b, n->loc, KC_DIAG_IMAGE, "samplers are not supported");
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
@@ -562,14 +596,16 @@ kc_expr* kc_build_cast(kc_builder* b, const kc_node* n)
     if (strcmp(kind, "PointerToIntegral") == 0) {
         if (!kc_is_pointer(value->type) || type->kind != KC_TYPE_INT)
             return kc_build_malformed(b, n);
-        return kc_build_convert(b, at(kc_ex_bitcast(b->m, kc_type_size_t(b->m), value), n->loc), type);
+        return kc_build_convert(b, at(kc_ex_bitcast(b->m, kc_type_size_t(b->m), value), n->loc),
+                                type);
     }
     if (strcmp(kind, "PointerToBoolean") == 0 || strcmp(kind, "IntegralToBoolean") == 0 ||
         strcmp(kind, "FloatingToBoolean") == 0)
         return kc_build_to_bool(b, value);
     if (strcmp(kind, "VectorSplat") == 0)
         return splat(b, n, value, type);
-    if (strcmp(kind, "BooleanToSignedIntegral") == 0) { /* true is -1, as a comparison of vectors gives */
+    if (strcmp(kind, "BooleanToSignedIntegral") ==
+        0) { /* true is -1, as a comparison of vectors gives */
         value = convert_scalar(b, n, value, type);
         return value ? kc_ex_unary(b->m, KC_OP_NEG, value) : NULL;
     }
@@ -578,5 +614,6 @@ kc_expr* kc_build_cast(kc_builder* b, const kc_node* n)
         return convert_scalar(b, n, value, type);
     if (strcmp(kind, "ZeroToOCLOpaqueType") == 0)
         return kc_ex_const_int(b->m, kc_type_size_t(b->m), 0);
-    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "this conversion is not supported (%s)", kind);
+    return kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "this conversion is not supported (%s)",
+                          kind);
 }

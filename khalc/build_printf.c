@@ -10,10 +10,10 @@ enum { KC_MAX_PRINTF_ARGS = 64 };
 typedef struct kc_format_state {
     kc_builder* b;
     const kc_call* call;
-    kc_text text;         /* the format, with length modifiers that fit the arguments */
+    kc_text text; /* the format, with length modifiers that fit the arguments */
     kc_expr* args[KC_MAX_PRINTF_ARGS];
-    uint32_t count;       /* arguments used */
-    const char* why;      /* of a refusal */
+    uint32_t count;  /* arguments used */
+    const char* why; /* of a refusal */
 } kc_format_state;
 
 static bool refuse(kc_format_state* f, const char* why)
@@ -38,7 +38,8 @@ static uint32_t take_length(const char** s)
     static const struct {
         const char* text;
         uint32_t width;
-    } lengths[] = {{"hh", 8}, {"hl", 32}, {"h", 16}, {"ll", 64}, {"l", 64}, {"z", 64}, {"j", 64}, {"t", 64}};
+    } lengths[] = {{"hh", 8}, {"hl", 32}, {"h", 16}, {"ll", 64},
+                   {"l", 64}, {"z", 64},  {"j", 64}, {"t", 64}};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++)
         if (strncmp(*s, lengths[i].text, strlen(lengths[i].text)) == 0) {
             *s += strlen(lengths[i].text);
@@ -56,7 +57,8 @@ static const char* length_text(uint32_t width, bool is_vector)
     return width == 8 ? "hh" : width == 16 ? "h" : "hl";
 }
 
-static bool take_number(kc_format_state* f, char conversion, uint32_t length, uint32_t lanes, kc_expr* e)
+static bool take_number(kc_format_state* f, char conversion, uint32_t length, uint32_t lanes,
+                        kc_expr* e)
 {
     kc_builder* b = f->b;
     const bool wants_float = strchr("fFeEgGaA", conversion) != NULL;
@@ -70,7 +72,8 @@ static bool take_number(kc_format_state* f, char conversion, uint32_t length, ui
     const kc_type* wanted = lane;
     if (lanes) {
         if (length && (!wants_float || length > 8))
-            wanted = wants_float ? kc_type_float(b->m, length) : kc_type_int(b->m, length, lane->is_signed);
+            wanted = wants_float ? kc_type_float(b->m, length)
+                                 : kc_type_int(b->m, length, lane->is_signed);
         kc_put(&f->text, length_text(wanted->width, true));
     } else if (wants_float) { /* promoted; a `double` by clang, where the device has it */
     } else {
@@ -89,8 +92,9 @@ static bool take_pointer(kc_format_state* f, char conversion, kc_expr* e)
 {
     if (!kc_is_pointer(e->type))
         return refuse(f, conversion == 's' ? "%s wants a string literal" : "%p wants a pointer");
-    if (conversion == 's' && (e->type->space != KC_SPACE_CONSTANT || e->type->element->kind != KC_TYPE_INT ||
-                              e->type->element->width != 8))
+    if (conversion == 's' &&
+        (e->type->space != KC_SPACE_CONSTANT || e->type->element->kind != KC_TYPE_INT ||
+         e->type->element->width != 8))
         return refuse(f, "%s wants a string literal");
     kc_putn(&f->text, &conversion, 1);
     f->args[f->count++] = e;
@@ -147,9 +151,11 @@ kc_expr* kc_build_printf(kc_builder* b, const kc_call* call)
     size_t size = 0;
     if (!literal || literal->kind != KC_NODE_StringLiteral || !literal->value ||
         !kc_build_unescape(b, literal->value, &format, &size) || memchr(format, 0, size))
-        return kc_build_error(b, call->loc, KC_DIAG_PRINTF, "the format of printf must be a string literal");
+        return kc_build_error(b, call->loc, KC_DIAG_PRINTF,
+                              "the format of printf must be a string literal");
     if (!b->block)
-        return kc_build_error(b, call->loc, KC_DIAG_INITIALIZER, "printf in a constant initialiser");
+        return kc_build_error(b, call->loc, KC_DIAG_INITIALIZER,
+                              "printf in a constant initialiser");
     kc_format_state f = {.b = b, .call = call};
     bool is_ok = true;
     for (const char* s = format; *s && is_ok;) {

@@ -12,14 +12,16 @@ static bool is_attribute(const kc_node* n)
     return size > 4 && strcmp(n->kind_name + size - 4, "Attr") == 0;
 }
 
-/* ---- declarations ------------------------------------------------------------------------------ */
+/* ---- declarations ------------------------------------------------------------------------------
+ */
 
 static void declare_local(kc_builder* b, const kc_node* n, const kc_qualified* type)
 {
     kc_entity* e = kc_build_declare(b, KC_ENTITY_VAR, n->id);
     e->type = *type;
     if (!b->function->is_kernel) {
-        kc_build_error(b, n->loc, KC_DIAG_LOCAL_VARIABLE, "the __local variable '%s' is not in a kernel", n->name);
+        kc_build_error(b, n->loc, KC_DIAG_LOCAL_VARIABLE,
+                       "the __local variable '%s' is not in a kernel", n->name);
         return;
     }
     if (kc_type_has_pointer(type->type) && type->type->size == 0)
@@ -66,9 +68,10 @@ static void declare_private(kc_builder* b, const kc_node* n, const kc_qualified*
         return;
     }
     kc_stmt* call = b->block->last;
-    if (value && value->kind == KC_EX_LOAD && value->args[0]->kind == KC_EX_VAR && call && call->kind == KC_ST_CALL &&
-        call->result == value->args[0]->u.var && call->result->is_temporary && call->result->type == var->type &&
-        call->prev && call->prev->kind == KC_ST_DECLARE && call->prev->var == call->result) {
+    if (value && value->kind == KC_EX_LOAD && value->args[0]->kind == KC_EX_VAR && call &&
+        call->kind == KC_ST_CALL && call->result == value->args[0]->u.var &&
+        call->result->is_temporary && call->result->type == var->type && call->prev &&
+        call->prev->kind == KC_ST_DECLARE && call->prev->var == call->result) {
         call->prev->var = var; /* float x = f(y): no temporary between */
         call->prev->loc = n->loc;
         call->result = var;
@@ -88,7 +91,8 @@ static void declare_variable(kc_builder* b, const kc_node* n)
     }
     if (n->storage && strcmp(n->storage, "extern") == 0) {
         kc_build_declare(b, KC_ENTITY_VAR, n->id);
-        kc_build_error(b, n->loc, KC_DIAG_GLOBAL_VARIABLE, "the variable '%s' has no definition here", n->name);
+        kc_build_error(b, n->loc, KC_DIAG_GLOBAL_VARIABLE,
+                       "the variable '%s' has no definition here", n->name);
         return;
     }
     const kc_space space = type.has_space ? type.space : KC_SPACE_PRIVATE;
@@ -98,7 +102,8 @@ static void declare_variable(kc_builder* b, const kc_node* n)
         kc_build_constant(b, n, &type);
     } else if (space == KC_SPACE_GLOBAL || (n->storage && strcmp(n->storage, "static") == 0)) {
         kc_build_declare(b, KC_ENTITY_VAR, n->id);
-        kc_build_error(b, n->loc, KC_DIAG_GLOBAL_VARIABLE, "the variable '%s' would outlive the kernel", n->name);
+        kc_build_error(b, n->loc, KC_DIAG_GLOBAL_VARIABLE,
+                       "the variable '%s' would outlive the kernel", n->name);
     } else {
         declare_private(b, n, &type);
     }
@@ -112,7 +117,8 @@ static void declarations(kc_builder* b, const kc_node* n)
             declare_variable(b, d);
         else if (!kc_build_type_declaration(b, d) && d->kind != KC_NODE_StaticAssertDecl &&
                  d->kind != KC_NODE_EmptyDecl && d->kind != KC_NODE_FunctionDecl)
-            kc_build_error(b, d->loc, KC_DIAG_STATEMENT, "this declaration is not supported here (%s)", d->kind_name);
+            kc_build_error(b, d->loc, KC_DIAG_STATEMENT,
+                           "this declaration is not supported here (%s)", d->kind_name);
     }
 }
 
@@ -121,7 +127,8 @@ static bool declares_variables(const kc_node* n)
     return n->kind == KC_NODE_DeclStmt && kc_node_find(n, KC_NODE_VarDecl);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------ */
+/* ---- blocks ------------------------------------------------------------------------------------
+ */
 
 /* Builds a statement into a block of its own, which is a scope. */
 static kc_block sub_block(kc_builder* b, const kc_node* n)
@@ -174,7 +181,8 @@ static void nested_compound(kc_builder* b, const kc_node* n)
     }
 }
 
-/* ---- if and loops ------------------------------------------------------------------------------ */
+/* ---- if and loops ------------------------------------------------------------------------------
+ */
 
 static void build_if(kc_builder* b, const kc_node* n)
 {
@@ -282,7 +290,8 @@ static void build_for(kc_builder* b, const kc_node* n)
     kc_build_scope_leave(b, mark);
 }
 
-/* ---- switch ------------------------------------------------------------------------------------ */
+/* ---- switch ------------------------------------------------------------------------------------
+ */
 
 typedef struct kc_switch {
     kc_stmt* stmt;
@@ -306,7 +315,8 @@ static kc_case* add_case(kc_builder* b, kc_switch* sw)
 static void add_value(kc_builder* b, kc_case* c, uint64_t bits)
 {
     if ((c->value_count & (c->value_count - 1)) == 0) {
-        uint64_t* values = KC_NEW_ARRAY(b->arena, uint64_t, c->value_count ? (size_t)c->value_count * 2 : 1);
+        uint64_t* values =
+            KC_NEW_ARRAY(b->arena, uint64_t, c->value_count ? (size_t)c->value_count * 2 : 1);
         if (c->value_count)
             memcpy(values, c->values, sizeof *values * c->value_count);
         c->values = values;
@@ -326,10 +336,12 @@ static bool case_value(kc_builder* b, const kc_switch* sw, const kc_node* n, uin
     kc_expr* folded = e ? kc_build_fold_constant(b, e) : NULL;
     if (!folded || folded->type->kind != KC_TYPE_INT) {
         if (e)
-            kc_build_error(b, n->loc, KC_DIAG_EXPRESSION, "the value of this case could not be computed");
+            kc_build_error(b, n->loc, KC_DIAG_EXPRESSION,
+                           "the value of this case could not be computed");
         return false;
     }
-    *bits = folded->kind == KC_EX_ZERO ? 0 : kc_ex_const_int(b->m, sw->type, folded->u.bits)->u.bits;
+    *bits =
+        folded->kind == KC_EX_ZERO ? 0 : kc_ex_const_int(b->m, sw->type, folded->u.bits)->u.bits;
     return true;
 }
 
@@ -354,8 +366,8 @@ static void add_label(kc_builder* b, const kc_switch* sw, kc_case* c, const kc_n
     if (is_empty)
         return;
     if (last - first >= KC_MAX_CASE_VALUES) {
-        kc_build_error(b, label->loc, KC_DIAG_STATEMENT, "a case of more than %d values is not supported",
-                       KC_MAX_CASE_VALUES);
+        kc_build_error(b, label->loc, KC_DIAG_STATEMENT,
+                       "a case of more than %d values is not supported", KC_MAX_CASE_VALUES);
         return;
     }
     for (uint64_t v = first;; v++) {
@@ -462,7 +474,8 @@ static void build_switch(kc_builder* b, const kc_node* n)
     append(b, KC_ST_BLOCK, n->loc)->body = around;
 }
 
-/* ---- statements -------------------------------------------------------------------------------- */
+/* ---- statements --------------------------------------------------------------------------------
+ */
 
 static void build_return(kc_builder* b, const kc_node* n)
 {
@@ -514,12 +527,14 @@ void kc_build_stmt(kc_builder* b, const kc_node* n)
         break;
     case KC_NODE_CaseStmt:
     case KC_NODE_DefaultStmt:
-        kc_build_error(b, n->loc, KC_DIAG_SWITCH_LABEL, "a case label inside another statement of the switch");
+        kc_build_error(b, n->loc, KC_DIAG_SWITCH_LABEL,
+                       "a case label inside another statement of the switch");
         break;
     default: {
         const size_t size = strlen(n->kind_name);
         if (size > 4 && strcmp(n->kind_name + size - 4, "Stmt") == 0)
-            kc_build_error(b, n->loc, KC_DIAG_STATEMENT, "this form of statement is not supported (%s)", n->kind_name);
+            kc_build_error(b, n->loc, KC_DIAG_STATEMENT,
+                           "this form of statement is not supported (%s)", n->kind_name);
         else
             kc_build_effect(b, n);
     }
@@ -528,7 +543,8 @@ void kc_build_stmt(kc_builder* b, const kc_node* n)
 
 static bool ends(const kc_block* block);
 
-/* Does control never go on after this statement? Only what is plain: returns, and ifs whose branches both return. */
+/* Does control never go on after this statement? Only what is plain: returns, and ifs whose
+ * branches both return. */
 static bool never_passes(const kc_stmt* s)
 {
     if (s->kind == KC_ST_RETURN)
@@ -565,12 +581,12 @@ void kc_build_body(kc_builder* b, kc_build_function* f)
     f->function->body = block;
     if (b->private_size > KC_MAX_PRIVATE)
         kc_build_error(b, f->node->loc, KC_DIAG_PRIVATE_MEMORY,
-                       "the private variables of '%s' take %llu bytes; %d are allowed", f->function->name,
-                       (unsigned long long)b->private_size, KC_MAX_PRIVATE);
+                       "the private variables of '%s' take %llu bytes; %d are allowed",
+                       f->function->name, (unsigned long long)b->private_size, KC_MAX_PRIVATE);
     if (b->local_size > KC_MAX_LOCAL)
         kc_build_error(b, f->node->loc, KC_DIAG_LOCAL_MEMORY,
-                       "the __local variables of '%s' take %llu bytes; %d are allowed", f->function->name,
-                       (unsigned long long)b->local_size, KC_MAX_LOCAL);
+                       "the __local variables of '%s' take %llu bytes; %d are allowed",
+                       f->function->name, (unsigned long long)b->local_size, KC_MAX_LOCAL);
     b->block = b->scope_block = NULL;
     b->function = NULL;
     b->info = NULL;

@@ -4,7 +4,8 @@
 
 #include "build_internal.h"
 
-/* ---- clang's spelling -------------------------------------------------------------------------- */
+/* ---- clang's spelling --------------------------------------------------------------------------
+ */
 
 typedef struct kc_parser {
     kc_builder* b;
@@ -23,8 +24,8 @@ static void skip_spaces(kc_parser* p)
 
 static bool is_word_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
 }
 
 static size_t word_size(const char* s)
@@ -53,13 +54,18 @@ static bool take_qualifier(kc_parser* p, kc_qualified* q)
     static const struct {
         const char* word;
         int space; /* -1: none */
-    } words[] = {{"const", -1},         {"volatile", -1},      {"restrict", -1},
-                 {"__private", KC_SPACE_PRIVATE}, {"__local", KC_SPACE_LOCAL},
-                 {"__global", KC_SPACE_GLOBAL},   {"__constant", KC_SPACE_CONSTANT}};
+    } words[] = {{"const", -1},
+                 {"volatile", -1},
+                 {"restrict", -1},
+                 {"__private", KC_SPACE_PRIVATE},
+                 {"__local", KC_SPACE_LOCAL},
+                 {"__global", KC_SPACE_GLOBAL},
+                 {"__constant", KC_SPACE_CONSTANT}};
     skip_spaces(p);
     const size_t n = word_size(p->s);
     if (word_is(p->s, n, "__generic")) {
-        refuse(p, KC_DIAG_TYPE, "pointers to the generic address space are not supported; name the space");
+        refuse(p, KC_DIAG_TYPE,
+               "pointers to the generic address space are not supported; name the space");
         p->s += n;
         return true;
     }
@@ -79,8 +85,8 @@ static bool take_qualifier(kc_parser* p, kc_qualified* q)
     return false;
 }
 
-/* Takes `__attribute__((ext_vector_type(4)))` out of a type's text: wherever clang puts it, behind the `*` of a pointer
- * too, it speaks of the innermost element. 0 without one. */
+/* Takes `__attribute__((ext_vector_type(4)))` out of a type's text: wherever clang puts it, behind
+ * the `*` of a pointer too, it speaks of the innermost element. 0 without one. */
 static unsigned long take_vector(kc_builder* b, const char** text)
 {
     static const char vector[] = "__attribute__((ext_vector_type(";
@@ -119,8 +125,10 @@ static bool refuse_word(kc_parser* p, const char* s, size_t n)
         {"clk_event_t", KC_DIAG_BLOCK, "device queues are not supported"},
         {"reserve_id_t", KC_DIAG_BLOCK, "pipes are not supported"},
         {"pipe", KC_DIAG_BLOCK, "pipes are not supported"},
-        {"atomic_", KC_DIAG_BLOCK, "atomic types are not supported; the atomic functions of OpenCL C 1.2 are"},
-        {"_Atomic", KC_DIAG_BLOCK, "atomic types are not supported; the atomic functions of OpenCL C 1.2 are"},
+        {"atomic_", KC_DIAG_BLOCK,
+         "atomic types are not supported; the atomic functions of OpenCL C 1.2 are"},
+        {"_Atomic", KC_DIAG_BLOCK,
+         "atomic types are not supported; the atomic functions of OpenCL C 1.2 are"},
         {"_Complex", KC_DIAG_TYPE, "complex numbers are not supported"},
         {"__int128", KC_DIAG_TYPE, "integers of more than 64 bits are not supported"},
         {"_BitInt", KC_DIAG_TYPE, "integers of any width are not supported"},
@@ -130,19 +138,37 @@ static bool refuse_word(kc_parser* p, const char* s, size_t n)
         {"ocl_intel", KC_DIAG_BLOCK, "this extension is not supported"},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (n >= strlen(words[i].prefix) && memcmp(s, words[i].prefix, strlen(words[i].prefix)) == 0) {
+        if (n >= strlen(words[i].prefix) &&
+            memcmp(s, words[i].prefix, strlen(words[i].prefix)) == 0) {
             refuse(p, words[i].id, words[i].why);
             return true;
         }
     return false;
 }
 
-/* `unsigned long`, `_Bool`, `float`...: any number of words. False when the first word is none of them. */
+/* `unsigned long`, `_Bool`, `float`...: any number of words. False when the first word is none of
+ * them. */
 static bool take_arithmetic(kc_parser* p, kc_qualified* q)
 {
-    static const char* const words[] = {"unsigned", "signed", "char", "short", "int", "long", "float",
-                                        "double",   "half",   "void", "bool",  "_Bool", "_Float16"};
-    enum { UNSIGNED, SIGNED, CHAR, SHORT, INT, LONG, FLOAT, DOUBLE, HALF, VOID, BOOL, BOOL2, HALF2, WORDS };
+    static const char* const words[] = {"unsigned", "signed", "char",    "short", "int",
+                                        "long",     "float",  "double",  "half",  "void",
+                                        "bool",     "_Bool",  "_Float16"};
+    enum {
+        UNSIGNED,
+        SIGNED,
+        CHAR,
+        SHORT,
+        INT,
+        LONG,
+        FLOAT,
+        DOUBLE,
+        HALF,
+        VOID,
+        BOOL,
+        BOOL2,
+        HALF2,
+        WORDS
+    };
     int seen[WORDS] = {0};
     bool any = false;
     for (;;) {
@@ -173,7 +199,12 @@ static bool take_arithmetic(kc_parser* p, kc_qualified* q)
     else if (seen[DOUBLE] || seen[LONG] > 1)
         refuse(p, KC_DIAG_TYPE, "OpenCL C has no such type");
     else
-        q->type = kc_type_int(m, seen[CHAR] ? 8 : seen[SHORT] ? 16 : seen[LONG] ? 64 : 32, !seen[UNSIGNED]);
+        q->type = kc_type_int(m,
+                              seen[CHAR]    ? 8
+                              : seen[SHORT] ? 16
+                              : seen[LONG]  ? 64
+                                            : 32,
+                              !seen[UNSIGNED]);
     return true;
 }
 
@@ -244,8 +275,9 @@ static void take_specifiers(kc_parser* p, kc_qualified* q)
             p->s += n;
             continue;
         }
-        if (word_is(p->s, n, "read_only") || word_is(p->s, n, "__read_only") || word_is(p->s, n, "write_only") ||
-            word_is(p->s, n, "__write_only") || word_is(p->s, n, "read_write") || word_is(p->s, n, "__read_write")) {
+        if (word_is(p->s, n, "read_only") || word_is(p->s, n, "__read_only") ||
+            word_is(p->s, n, "write_only") || word_is(p->s, n, "__write_only") ||
+            word_is(p->s, n, "read_write") || word_is(p->s, n, "__read_write")) {
             p->s += n; /* of an image or pipe, which is what gets refused */
             continue;
         }
@@ -258,7 +290,9 @@ static void take_specifiers(kc_parser* p, kc_qualified* q)
         const char* word = p->s;
         p->s += n;
         if (is_tag) {
-            take_entity(p, q, kc_build_find_name(p->b, is_enum ? KC_ENTITY_ENUM : KC_ENTITY_RECORD, word, n));
+            take_entity(
+                p, q,
+                kc_build_find_name(p->b, is_enum ? KC_ENTITY_ENUM : KC_ENTITY_RECORD, word, n));
             return;
         }
         if (word_is(word, n, "event_t")) {
@@ -384,7 +418,8 @@ static kc_qualified parse_text(kc_builder* b, const char* text, kc_loc loc, bool
         q.type = NULL;
     /* a pointer's `restrict` belongs to its type in the IR */
     if (q.type && q.type->kind == KC_TYPE_POINTER && q.is_restrict)
-        q.type = kc_type_pointer(b->m, q.type->element, q.type->space, q.type->is_const, q.type->is_volatile, true);
+        q.type = kc_type_pointer(b->m, q.type->element, q.type->space, q.type->is_const,
+                                 q.type->is_volatile, true);
     *is_reported = p.is_reported;
     return q;
 }
@@ -398,7 +433,8 @@ kc_qualified kc_build_type(kc_builder* b, const kc_type_text* text, kc_loc loc)
     if (!q.type && !is_reported && text->desugared)
         q = parse_text(b, text->desugared, loc, &is_reported);
     if (!q.type && !is_reported)
-        kc_build_error(b, loc, KC_DIAG_TYPE, "the type '%s' is not supported", text->text ? text->text : "?");
+        kc_build_error(b, loc, KC_DIAG_TYPE, "the type '%s' is not supported",
+                       text->text ? text->text : "?");
     return q;
 }
 
@@ -411,8 +447,8 @@ const kc_type* kc_build_pointer_to(kc_builder* b, const kc_qualified* q)
 {
     if (!q->type)
         return NULL;
-    return kc_type_pointer(b->m, q->type, q->has_space ? q->space : KC_SPACE_PRIVATE, q->is_const, q->is_volatile,
-                           false);
+    return kc_type_pointer(b->m, q->type, q->has_space ? q->space : KC_SPACE_PRIVATE, q->is_const,
+                           q->is_volatile, false);
 }
 
 const kc_type* kc_build_int(kc_builder* b)
@@ -425,7 +461,8 @@ const kc_type* kc_build_ptrdiff(kc_builder* b)
     return kc_type_int(b->m, b->m->size_t_bits, true);
 }
 
-/* ---- structs and unions ------------------------------------------------------------------------ */
+/* ---- structs and unions ------------------------------------------------------------------------
+ */
 
 uint64_t kc_build_alignment(kc_builder* b, const kc_node* n)
 {
@@ -480,7 +517,8 @@ static void lay_out(kc_builder* b, const kc_node* n, kc_record* record)
         const uint64_t asked = kc_build_alignment(b, f);
         if (asked > field_align)
             field_align = asked;
-        if (type->kind == KC_TYPE_VOID || (type->kind == KC_TYPE_STRUCT && type->record == record) || !field_align) {
+        if (type->kind == KC_TYPE_VOID ||
+            (type->kind == KC_TYPE_STRUCT && type->record == record) || !field_align) {
             kc_build_error(b, f->loc, KC_DIAG_TYPE, "a member of an incomplete type");
             continue;
         }
@@ -499,7 +537,8 @@ static void lay_out(kc_builder* b, const kc_node* n, kc_record* record)
     record->size = round_up(end, record->align);
 }
 
-/* The module lists records in the order in which they were completed: members' types come before their owners. */
+/* The module lists records in the order in which they were completed: members' types come before
+ * their owners. */
 static void list_last(kc_module* m, kc_record* record)
 {
     uint32_t i = 0;
@@ -518,7 +557,8 @@ void kc_build_record(kc_builder* b, const kc_node* n)
     kc_entity* e = kc_build_find(b, n->previous_id);
     if (!e || e->kind != KC_ENTITY_RECORD) {
         e = kc_build_declare(b, KC_ENTITY_RECORD, n->id);
-        e->record = kc_record_create(b->m, has_name ? name : "", n->tag && strcmp(n->tag, "union") == 0, n->loc);
+        e->record = kc_record_create(b->m, has_name ? name : "",
+                                     n->tag && strcmp(n->tag, "union") == 0, n->loc);
         if (has_name)
             kc_build_name(b, e, name);
     } else { /* completes a forward declaration */
@@ -528,7 +568,8 @@ void kc_build_record(kc_builder* b, const kc_node* n)
     }
     if (!n->is_complete)
         return;
-    for (uint32_t i = 0; i < n->child_count; i++) { /* nested records come before the members that use them */
+    for (uint32_t i = 0; i < n->child_count;
+         i++) { /* nested records come before the members that use them */
         const kc_node* child = n->children[i];
         if (child->kind == KC_NODE_RecordDecl)
             kc_build_record(b, child);
@@ -562,9 +603,11 @@ void kc_build_enum(kc_builder* b, const kc_node* n)
         bool is_negative = (int64_t)next < 0 && next > most; /* of what follows a negative one */
         if (value && value->value) {
             is_negative = *value->value == '-';
-            next = is_negative ? (uint64_t)strtoll(value->value, NULL, 10) : strtoull(value->value, NULL, 10);
+            next = is_negative ? (uint64_t)strtoll(value->value, NULL, 10)
+                               : strtoull(value->value, NULL, 10);
         } else if (kc_node_child(c, 0) && value) {
-            kc_build_error(b, c->loc, KC_DIAG_EXPRESSION, "the value of this constant could not be read");
+            kc_build_error(b, c->loc, KC_DIAG_EXPRESSION,
+                           "the value of this constant could not be read");
         }
         if (is_negative && (int64_t)next < least)
             least = (int64_t)next;
@@ -609,7 +652,8 @@ void kc_build_typedef(kc_builder* b, const kc_node* n)
     kc_qualified type = {0};
     if (tag && tag->kind == KC_ENTITY_RECORD) {
         const char* given = tag->record->name;
-        const bool is_unnamed = strncmp(given, "anon_", 5) == 0 && tag->name && strchr(tag->name, ':');
+        const bool is_unnamed =
+            strncmp(given, "anon_", 5) == 0 && tag->name && strchr(tag->name, ':');
         if (is_unnamed) { /* the typedef's name is the only one that it has */
             bool is_taken = false;
             for (uint32_t i = 0; i < b->m->record_count; i++)

@@ -21,18 +21,22 @@ extern char** environ;
 
 enum {
     KC_CLANG_OLDEST = 16,
-    KC_CHILD_DEPENDENCIES = 3, /* the child's descriptor that the list of read files is written to */
+    KC_CHILD_DEPENDENCIES =
+        3, /* the child's descriptor that the list of read files is written to */
 };
 /* jsmn counts bytes in an int */
 #define KC_DUMP_LIMIT ((size_t)1 << 30)
 
-/* ---- running a program ------------------------------------------------------------------------ */
+/* ---- running a program ------------------------------------------------------------------------
+ */
 
 typedef struct kc_process {
     kc_text output, dependencies, messages;
     bool pass_messages; /* stderr goes on to ours as it comes */
-    int status;         /* as waitpid gives it */
-    bool is_cut;        /* wrote more than KC_DUMP_LIMIT and was killed */
+    bool drop_indent;   /* of the output's lines: in a deep tree it would be most of the bytes */
+    bool at_line_start;
+    int status;  /* as waitpid gives it */
+    bool is_cut; /* wrote more than KC_DUMP_LIMIT and was killed */
 } kc_process;
 
 /* A pipe whose ends stay out of children and clear of the descriptors that a child gets. */
@@ -66,6 +70,20 @@ static void write_all(int fd, const char* data, size_t size)
     }
 }
 
+/* Moves the text together where spaces begin a line; its new size. JSON has no line breaks inside
+ * strings. */
+static size_t without_indent(kc_process* p, char* text, size_t size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < size; i++) {
+        if (p->at_line_start && text[i] == ' ')
+            continue;
+        p->at_line_start = text[i] == '\n';
+        text[n++] = text[i];
+    }
+    return n;
+}
+
 /* Reads the three pipes until each is closed. */
 static void drain(kc_process* p, pid_t pid, int* fds)
 {
@@ -84,24 +102,26 @@ static void drain(kc_process* p, pid_t pid, int* fds)
         for (int i = 0; i < 3; i++) {
             if (fds[i] < 0 || !polled[i].revents)
                 continue;
-            const ssize_t n = read(fds[i], buffer, 1 << 16);
-            if (n < 0 && errno == EINTR)
+            const ssize_t got = read(fds[i], buffer, 1 << 16);
+            if (got < 0 && errno == EINTR)
                 continue;
-            if (n <= 0) {
+            if (got <= 0) {
                 close(fds[i]);
                 fds[i] = -1;
                 open_count--;
                 continue;
             }
-            if (texts[i]->size + (size_t)n > KC_DUMP_LIMIT) {
+            const size_t n =
+                i == 0 && p->drop_indent ? without_indent(p, buffer, (size_t)got) : (size_t)got;
+            if (texts[i]->size + n > KC_DUMP_LIMIT) {
                 if (!p->is_cut)
                     kill(pid, SIGKILL);
                 p->is_cut = true;
                 continue;
             }
-            kc_putn(texts[i], buffer, (size_t)n);
+            kc_putn(texts[i], buffer, n);
             if (i == 1 && p->pass_messages)
-                write_all(STDERR_FILENO, buffer, (size_t)n);
+                write_all(STDERR_FILENO, buffer, n);
         }
     }
     if (open_count > 0 || !buffer)
@@ -121,7 +141,8 @@ static bool run_process(kc_process* p, const char* path, char* const* args)
     pid_t pid = -1;
     if (ok) {
         static const int targets[3] = {STDOUT_FILENO, STDERR_FILENO, KC_CHILD_DEPENDENCIES};
-        ok = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0;
+        ok =
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0;
         for (int i = 0; i < 3; i++)
             ok = ok && posix_spawn_file_actions_adddup2(&actions, pipes[i][1], targets[i]) == 0;
         ok = ok && posix_spawn(&pid, path, &actions, NULL, args, environ) == 0;
@@ -150,7 +171,8 @@ static void process_free(kc_process* p)
     kc_text_free(&p->messages);
 }
 
-/* ---- finding clang ---------------------------------------------------------------------------- */
+/* ---- finding clang ----------------------------------------------------------------------------
+ */
 
 static bool is_program(const char* path)
 {
@@ -165,7 +187,8 @@ static const char* find_program(kc_arena* arena, const char* name)
     const char* path = getenv("PATH");
     while (path && *path) {
         const size_t n = strcspn(path, ":");
-        const char* full = n ? kc_format(arena, "%.*s/%s", (int)n, path, name) : kc_format(arena, "./%s", name);
+        const char* full =
+            n ? kc_format(arena, "%.*s/%s", (int)n, path, name) : kc_format(arena, "./%s", name);
         if (is_program(full))
             return full;
         path += n + (path[n] == ':');
@@ -173,7 +196,8 @@ static const char* find_program(kc_arena* arena, const char* name)
     return NULL;
 }
 
-/* The N of a name that ends in -N or -N.exe; else what `--version` says; 0 when it says nothing of the kind. */
+/* The N of a name that ends in -N or -N.exe; else what `--version` says; 0 when it says nothing of
+ * the kind. */
 static unsigned clang_version(const char* path)
 {
     const char* base = strrchr(path, '/');
@@ -200,24 +224,27 @@ static unsigned clang_version(const char* path)
 /* NULL after recording CLANG_MISSING. */
 static const char* find_clang(kc_arena* arena, kc_diags* diags, const kc_options* options)
 {
-    static const char* const names[] = {"clang-19", "clang-20", "clang-21", "clang-22", "clang-18",
-                                        "clang-17", "clang-16", "clang"};
+    static const char* const names[] = {"clang-19", "clang-20", "clang-21", "clang-22",
+                                        "clang-18", "clang-17", "clang-16", "clang"};
     const kc_loc nowhere = {0};
     const char* asked = options->clang ? options->clang : getenv("KHAL_CLANG");
     if (asked && *asked) {
         const char* origin = options->clang ? "as asked for" : "from KHAL_CLANG";
         const char* path = find_program(arena, asked);
         if (!path) {
-            kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING, "'%s' (%s) is not a program", asked, origin);
+            kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING, "'%s' (%s) is not a program", asked,
+                     origin);
             return NULL;
         }
         const unsigned version = clang_version(path);
         if (version < KC_CLANG_OLDEST) {
             if (version)
-                kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING, "'%s' (%s) is clang %u; khalc needs %d or newer",
-                         path, origin, version, KC_CLANG_OLDEST);
+                kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING,
+                         "'%s' (%s) is clang %u; khalc needs %d or newer", path, origin, version,
+                         KC_CLANG_OLDEST);
             else
-                kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING, "'%s' (%s) is not clang", path, origin);
+                kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING, "'%s' (%s) is not clang", path,
+                         origin);
             return NULL;
         }
         return path;
@@ -236,13 +263,15 @@ static const char* find_clang(kc_arena* arena, kc_diags* diags, const kc_options
     }
     if (!found)
         kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING,
-                 "clang %d or newer was not found in PATH (looked for %s); install it, or name it with KHAL_CLANG",
+                 "clang %d or newer was not found in PATH (looked for %s); install it, or name it "
+                 "with KHAL_CLANG",
                  KC_CLANG_OLDEST, looked_for.data ? looked_for.data : "nothing");
     kc_text_free(&looked_for);
     return found;
 }
 
-/* ---- what clang said -------------------------------------------------------------------------- */
+/* ---- what clang said --------------------------------------------------------------------------
+ */
 
 /* Copies a line without the escape sequences that colour it. */
 static void plain_line(char* to, size_t room, const char* line, size_t size)
@@ -260,7 +289,8 @@ static void plain_line(char* to, size_t room, const char* line, size_t size)
     to[n] = 0;
 }
 
-/* Finds the first "FILE:LINE:COLUMN: error: ..." or "fatal error:". True also for an error without a place. */
+/* Finds the first "FILE:LINE:COLUMN: error: ..." or "fatal error:". True also for an error without
+ * a place. */
 static bool first_error(kc_arena* arena, const kc_text* messages, kc_loc* loc)
 {
     bool found = false;
@@ -295,7 +325,8 @@ static bool first_error(kc_arena* arena, const kc_text* messages, kc_loc* loc)
     return found;
 }
 
-/* The prerequisites of a make rule: spaces and # escaped by \, $ doubled, lines continued by a final \. */
+/* The prerequisites of a make rule: spaces and # escaped by \, $ doubled, lines continued by a
+ * final \. */
 static void read_dependencies(kc_arena* arena, const kc_text* rule, kc_dependencies* out)
 {
     const char* s = rule->data ? strchr(rule->data, ':') : NULL;
@@ -310,7 +341,8 @@ static void read_dependencies(kc_arena* arena, const kc_text* rule, kc_dependenc
             kc_putn(&name, ++s, 1);
         } else if (s[0] == '$' && s[1] == '$') {
             kc_putn(&name, ++s, 1);
-        } else if (*s == 0 || isspace((unsigned char)*s) || (is_escape && isspace((unsigned char)s[1]))) {
+        } else if (*s == 0 || isspace((unsigned char)*s) ||
+                   (is_escape && isspace((unsigned char)s[1]))) {
             if (name.size) {
                 if (out->count == capacity) {
                     capacity = capacity ? capacity * 2 : 16;
@@ -331,7 +363,8 @@ static void read_dependencies(kc_arena* arena, const kc_text* rule, kc_dependenc
     kc_text_free(&name);
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run ----------------------------------------------------------------------------------
+ */
 
 static char** command_line(kc_arena* arena, const kc_options* options, kc_dump dump)
 {
@@ -347,13 +380,15 @@ static char** command_line(kc_arena* arena, const kc_options* options, kc_dump d
         dump == KC_DUMP_JSON ? "-ast-dump=json" : "-ast-dump",
         "-fno-crash-diagnostics",
         /* the dump has no arguments of reqd_work_group_size, but those of annotate */
-        "-Dreqd_work_group_size(...)=annotate(\"khal.rwgs\", __VA_ARGS__), reqd_work_group_size(__VA_ARGS__)",
+        "-Dreqd_work_group_size(...)=annotate(\"khal.rwgs\", __VA_ARGS__), "
+        "reqd_work_group_size(__VA_ARGS__)",
         "-D__reqd_work_group_size__(...)=annotate(\"khal.rwgs\", __VA_ARGS__), "
         "__reqd_work_group_size__(__VA_ARGS__)",
         /* nor which member __builtin_offsetof is about, but the length of an array type */
         "-Doffsetof(type, member)=(sizeof(char[__builtin_offsetof(type, member) + 1]) - 1)",
         "-D__KHAL__=1",
-        dump == KC_DUMP_JSON && isatty(STDERR_FILENO) ? "-fcolor-diagnostics" : "-fno-color-diagnostics",
+        dump == KC_DUMP_JSON && isatty(STDERR_FILENO) ? "-fcolor-diagnostics"
+                                                      : "-fno-color-diagnostics",
         "-MD",
         "-MT",
         "khal",
@@ -390,13 +425,14 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
 {
     const kc_loc file = {.file = options->input};
     if (!is_readable(options->input)) {
-        kc_error(diags, file, KC_DIAG_INPUT, "the source file could not be read: %s", strerror(errno));
+        kc_error(diags, file, KC_DIAG_INPUT, "the source file could not be read: %s",
+                 strerror(errno));
         return false;
     }
     const char* clang = find_clang(arena, diags, options);
     if (!clang)
         return false;
-    kc_process p = {.pass_messages = dump == KC_DUMP_JSON};
+    kc_process p = {.pass_messages = dump == KC_DUMP_JSON, .drop_indent = dump == KC_DUMP_JSON};
     if (!run_process(&p, clang, command_line(arena, options, dump))) {
         kc_error(diags, (kc_loc){0}, KC_DIAG_CLANG_MISSING, "'%s' could not be run", clang);
         process_free(&p);
@@ -404,7 +440,8 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
     }
     if (dependencies)
         read_dependencies(arena, &p.dependencies, dependencies);
-    const bool succeeded = !p.is_cut && WIFEXITED(p.status) && WEXITSTATUS(p.status) == 0 && p.output.size;
+    const bool succeeded =
+        !p.is_cut && WIFEXITED(p.status) && WEXITSTATUS(p.status) == 0 && p.output.size;
     if (succeeded) {
         *out = p.output.data;
         *out_size = p.output.size;
@@ -412,13 +449,17 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
     } else {
         kc_loc loc = file;
         if (p.is_cut)
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang's output is larger than %zu MiB", KC_DUMP_LIMIT >> 20);
+            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang's output is larger than %zu MiB",
+                     KC_DUMP_LIMIT >> 20);
         else if (WIFSIGNALED(p.status))
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang was ended by signal %d", WTERMSIG(p.status));
+            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang was ended by signal %d",
+                     WTERMSIG(p.status));
         else if (WEXITSTATUS(p.status) == 1 && first_error(arena, &p.messages, &loc))
-            kc_error(diags, loc, KC_DIAG_SOURCE, "clang found an error here, and says above what it is");
+            kc_error(diags, loc, KC_DIAG_SOURCE,
+                     "clang found an error here, and says above what it is");
         else
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang stopped with status %d", WEXITSTATUS(p.status));
+            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang stopped with status %d",
+                     WEXITSTATUS(p.status));
     }
     process_free(&p);
     return succeeded;
