@@ -3,6 +3,8 @@
  * them tells who is in a statement. */
 #include "emit_c.h"
 
+#include <string.h>
+
 /* The work-items that are in a statement; `number` of them are counted in NAME_count. */
 typedef struct kc_mask {
     const char* name;
@@ -50,9 +52,9 @@ static void add_slot(slots* all, const char* name, const kc_type* t, const char*
         s->size = t->size;
         s->align = t->align ? t->align : 1;
         s->size += s->size ? 0 : 1;
-    } else {
+    } else if (plain_type) {
         s->declaration = kc_format(em->m->arena, "%s* const restrict %s", plain_type, name);
-        s->size = s->align = plain_type[5] == 'u' && plain_type[6] == 'c' ? 1 : 4;
+        s->size = s->align = strcmp(plain_type, "khal_uchar") == 0 ? 1 : 4;
     }
     all->size += s->size;
     *all->tail = s;
