@@ -44,7 +44,6 @@ KHAL_CPU_LIBM1(asinh)
 KHAL_CPU_LIBM1(atan)
 KHAL_CPU_LIBM1(atanh)
 KHAL_CPU_LIBM2(atan2)
-KHAL_CPU_LIBM1(cbrt)
 KHAL_CPU_LIBM1(ceil)
 KHAL_CPU_LIBM2(copysign)
 KHAL_CPU_LIBM1(cos)
@@ -139,10 +138,9 @@ KHAL_CPU_INLINE khal_double khal_tanpi_double(khal_double x)
         return x - x;
     const double r = x - 2 * __builtin_rint(x / 2);
     const double a = __builtin_fabs(r);
-    if (a == 0)
-        return x;
-    if (a == 1) /* zero: with x's sign when x is even, the other one when it is odd */
-        return __builtin_copysign(0.0, -x);
+    if (a == 0 ||
+        a == 1) /* zero: with the sign of x when x is even, the other one when it is odd */
+        return __builtin_copysign(0.0, a == 0 ? x : -x);
     if (a == 0.5) /* an infinity: positive at n + 0.5 for even n */
         return r > 0 ? __builtin_inf() : -__builtin_inf();
     double t;
@@ -217,21 +215,46 @@ KHAL_CPU_INLINE khal_float khal_powr_float(khal_float x, khal_float y)
     return (khal_float)khal_powr_double((double)x, (double)y);
 }
 
-/* The n-th root; pow(x, 1/n) is off by the rounding of 1/n, which one step of Newton's method takes
- * away. */
+/* A step of Newton's method on libm's root, which may be off by several places. */
+KHAL_CPU_INLINE khal_double khal_cbrt_double(khal_double x)
+{
+    if (x == 0 || !khal_isfinite_double(x))
+        return x;
+    const double a = __builtin_fabs(x);
+    const double by = a < 0x1p-900  ? 0x1p180
+                      : a > 0x1p900 ? 0x1p-180
+                                    : 1; /* the cube stays in range */
+    const double y = x * by;
+    const double r = __builtin_cbrt(y), square = r * r, cube = square * r;
+    const double rest = __builtin_fma(square, r, -cube) + __builtin_fma(r, r, -square) * r;
+    const double root = r - (cube - y + rest) / (3 * square);
+    return a < 0x1p-900 ? root * 0x1p-60 : a > 0x1p900 ? root * 0x1p60 : root;
+}
+
+KHAL_CPU_INLINE khal_float khal_cbrt_float(khal_float x)
+{
+    return (khal_float)__builtin_cbrt((double)x);
+}
+
+/* The n-th root. pow(x, 1/n) is off by the rounding of 1/n, which a step of Newton's method takes
+ * away where it matters; powers of two are put aside that would bring its terms out of range. */
 KHAL_CPU_INLINE khal_double khal_rootn_double(khal_double x, khal_int n)
 {
     if (n == 0 || x != x || (x < 0 && n % 2 == 0))
         return __builtin_nan("");
-    const double a = __builtin_fabs(x);
-    double r;
+    double a = __builtin_fabs(x), r;
     if (a == 0 || a > KHAL_MAX_double) {
         r = (a == 0) == (n > 0) ? 0.0 : __builtin_inf();
+    } else if (n < -512 || n > 512) {
+        r = __builtin_pow(a, 1.0 / n);
     } else {
+        const int by = n < 0 ? -n : n, k = (512 + by - 1) / by;
+        const int aside = a < 0x1p-500 ? k : a > 0x1p500 ? -k : 0;
+        a = __builtin_ldexp(a, aside * by);
         r = __builtin_pow(a, 1.0 / n);
         const double back = __builtin_pow(r, (double)n);
-        if (back > 0 && back < KHAL_MAX_double)
-            r += r * ((a - back) / back) / n;
+        r += r * ((a - back) / back) / n;
+        r = __builtin_ldexp(r, n < 0 ? aside : -aside);
     }
     return n % 2 ? __builtin_copysign(r, x) : r;
 }
