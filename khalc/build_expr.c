@@ -88,10 +88,28 @@ kc_expr* kc_build_as_place(kc_builder* b, kc_expr* value)
     return load ? load->args[0] : NULL;
 }
 
+kc_expr* kc_build_unqualified(kc_expr* pointer, bool keep_volatile)
+{
+    while (pointer->kind == KC_EX_CONVERT && pointer->type->kind == KC_TYPE_POINTER) {
+        const kc_type* from = pointer->args[0]->type;
+        if (from->kind != KC_TYPE_POINTER || from->element != pointer->type->element ||
+            (from->is_const && !pointer->type->is_const) ||
+            (keep_volatile && pointer->type->is_volatile && !from->is_volatile))
+            break;
+        pointer = pointer->args[0];
+    }
+    return pointer;
+}
+
 kc_expr* kc_build_deref(kc_builder* b, kc_expr* pointer, kc_loc loc)
 {
     if (!pointer)
         return NULL;
+    pointer = kc_build_unqualified(pointer, true);
+    if (pointer->kind == KC_EX_OFFSET) {
+        pointer->args[0] = kc_build_unqualified(pointer->args[0], true);
+        pointer->type = pointer->args[0]->type;
+    }
     if (pointer->type->kind != KC_TYPE_POINTER || pointer->type->element->kind == KC_TYPE_VOID)
         return kc_build_error(b, loc, KC_DIAG_EXPRESSION, "this is no pointer to an object");
     if (pointer->kind == KC_EX_ADDRESS && pointer->args[0]->type == pointer->type->element)

@@ -140,6 +140,8 @@ bool kc_build_effect(kc_builder* b, const kc_node* n);
 kc_expr* kc_build_hoist(kc_builder* b, kc_expr* value, const char* hint);
 kc_var* kc_build_temp(kc_builder* b, const kc_type* type, const char* hint, kc_loc loc);
 kc_expr* kc_build_as_place(kc_builder* b, kc_expr* value);
+/* The pointer under conversions that add const, or volatile, to what it points to. */
+kc_expr* kc_build_unqualified(kc_expr* pointer, bool keep_volatile);
 /* What a pointer points to: DEREF, or the place that it is the ADDRESS of. NULL when it is no
  * pointer to an object. */
 kc_expr* kc_build_deref(kc_builder* b, kc_expr* pointer, kc_loc loc);

@@ -29,7 +29,7 @@ typedef struct kc_span {
 static bool open_span(kc_builder* b, kc_expr* offset, kc_expr* pointer, uint64_t stride,
                       kc_span* span, kc_loc loc)
 {
-    *span = (kc_span){.pointer = kc_build_stable_value(b, pointer)};
+    *span = (kc_span){.pointer = kc_build_stable_value(b, kc_build_unqualified(pointer, false))};
     offset = kc_build_convert(b, offset, kc_type_size_t(b->m));
     if (!span->pointer || !offset)
         return false;
@@ -208,7 +208,8 @@ static kc_expr* build_atomic(kc_builder* b, const kc_call* call, kc_atomic op, u
         return kc_build_wrong_call(b, call);
     if (!kc_build_arguments(b, call, args))
         return NULL;
-    kc_expr* place = kc_build_deref(b, args[0], call->loc);
+    /* what is atomic needs no volatile */
+    kc_expr* place = kc_build_deref(b, kc_build_unqualified(args[0], false), call->loc);
     if (!place)
         return NULL;
     const kc_type* type = place->type;
@@ -296,7 +297,7 @@ static kc_expr* build_async_copy(kc_builder* b, const kc_call* call, bool is_str
         event->type != size)
         return kc_build_wrong_call(b, call);
     for (uint32_t i = 0; i + 1 < call->count; i++) {
-        args[i] = kc_build_stable_value(b, args[i]);
+        args[i] = kc_build_stable_value(b, kc_build_unqualified(args[i], false));
         if (!args[i])
             return NULL;
     }
