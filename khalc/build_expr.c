@@ -167,9 +167,17 @@ kc_expr* kc_build_stable_place(kc_builder* b, kc_expr* place)
     case KC_EX_LANES:
         place->args[0] = kc_build_stable_place(b, place->args[0]);
         return place->args[0] ? place : NULL;
-    case KC_EX_DEREF:
-        place->args[0] = kc_build_stable_value(b, place->args[0]);
-        return place->args[0] ? place : NULL;
+    case KC_EX_DEREF: {
+        kc_expr* pointer = place->args[0];
+        if (pointer->kind != KC_EX_OFFSET) {
+            place->args[0] = kc_build_stable_value(b, pointer);
+            return place->args[0] ? place : NULL;
+        }
+        /* the index rather than the pointer: what it points into stays in sight */
+        pointer->args[0] = kc_build_stable_value(b, pointer->args[0]);
+        pointer->args[1] = kc_build_stable_value(b, pointer->args[1]);
+        return pointer->args[0] && pointer->args[1] ? place : NULL;
+    }
     default: return place;
     }
 }
@@ -409,7 +417,8 @@ static bool read_elements(kc_builder* b, const kc_node* n, kc_elements* e)
         e->place = inner.place;
         e->value = inner.value;
     } else {
-        if (base->is_lvalue) {
+        const bool is_literal = kc_strip(base)->kind == KC_NODE_CompoundLiteralExpr;
+        if (base->is_lvalue && !is_literal) {
             e->place = kc_build_place(b, base);
         } else {
             e->value = kc_build_value(b, base);
