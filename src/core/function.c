@@ -47,7 +47,8 @@ static khal_status check_layout(khal_device* device, const khal_function_desc* d
             return fail_layout(device, desc, info->name,
                                "another work-group size than the kernel's");
     if (desc->bindings == NULL)
-        return KHAL_OK;
+        return desc->binding_count == 0 ? KHAL_OK
+                                        : khal__fail_null(device, desc->label, "bindings");
     if (desc->binding_count != info->binding_count)
         return fail_layout(device, desc, info->name,
                            "another number of bindings than the kernel has");
@@ -294,7 +295,8 @@ static bool reflection_is_sound(const khal_kernel_info* info)
             (arg->element_align & (arg->element_align - 1)) != 0)
             return false;
         for (uint32_t k = 0; k < i; ++k)
-            if ((info->args[k].kind == KHAL_ARG_BUFFER || info->args[k].kind == KHAL_ARG_CONSTANT) &&
+            if ((info->args[k].kind == KHAL_ARG_BUFFER ||
+                 info->args[k].kind == KHAL_ARG_CONSTANT) &&
                 info->args[k].index == arg->index)
                 return false;
         ++bindings;

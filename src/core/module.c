@@ -16,6 +16,23 @@
 /* ---- what is asked for -------------------------------------------------------------------------
  */
 
+/* What is missing in the kernels' tables, or NULL. Whether a kernel's numbers fit together is asked
+ * when a function is made of it. */
+static const char* broken_kernel(const khal_kernel_library* library)
+{
+    for (uint32_t i = 0; i < library->kernel_count; ++i) {
+        const khal_kernel_info* info = &library->kernels[i];
+        if (info->name == NULL)
+            return "a kernel without a name";
+        if (info->args == NULL && info->arg_count > 0)
+            return "a kernel without its arguments";
+        for (uint32_t k = 0; k < info->arg_count; ++k)
+            if (info->args[k].name == NULL)
+                return "an argument without a name";
+    }
+    return NULL;
+}
+
 static khal_status choose_library_code(khal_device* device, const khal_module_desc* desc,
                                        khal_code* out_code)
 {
@@ -29,6 +46,11 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
                           "the kernel library %s lacks its tables",
                           library->name != NULL ? library->name : "");
+    const char* broken = broken_kernel(library);
+    if (broken != NULL)
+        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                          "the kernel library %s has %s",
+                          library->name != NULL ? library->name : "", broken);
     uint32_t formats = 0;
     bool other_abi = false;
     for (uint32_t i = 0; i < library->code_count; ++i) {
@@ -46,6 +68,11 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
             other_abi = true;
             continue;
         }
+        for (uint32_t k = 0; code->format == KHAL_FORMAT_CPU && k < library->kernel_count; ++k)
+            if (code->cpu_kernels[k].run == NULL)
+                return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                                  "code %u of the kernel library lacks kernel %s", i,
+                                  library->kernels[k].name);
         *out_code = *code;
         return KHAL_OK;
     }
@@ -159,12 +186,11 @@ static bool list_foreign(khal_device* device, khal_module* module)
 /* ---- the cache ---------------------------------------------------------------------------------
  */
 
-/* The module with a reference of the library's own, or NULL. */
-static khal_module* find_cached(khal_device* device, const khal_module_desc* desc,
+/* The module with a reference of the library's own, or NULL. Under module_lock. */
+static khal_module* find_locked(khal_device* device, const khal_module_desc* desc,
                                 const khal_code* code, uint64_t hash)
 {
     khal_module* found = NULL;
-    khal__mutex_lock(&device->module_lock);
     for (khal_module* m = device->modules; m != NULL && found == NULL; m = m->cache_next) {
         if (m->library != desc->library || m->hash != hash || m->code.format != code->format ||
             m->passthrough != desc->passthrough)
@@ -178,6 +204,14 @@ static khal_module* find_cached(khal_device* device, const khal_module_desc* des
         if (refs != 0)
             found = m;
     }
+    return found;
+}
+
+static khal_module* find_cached(khal_device* device, const khal_module_desc* desc,
+                                const khal_code* code, uint64_t hash)
+{
+    khal__mutex_lock(&device->module_lock);
+    khal_module* found = find_locked(device, desc, code, hash);
     khal__mutex_unlock(&device->module_lock);
     return found;
 }
@@ -269,10 +303,18 @@ static khal_status make(khal_device* device, const khal_module_desc* desc, const
     }
     khal__object_init(device, &module->object, KHAL__KIND_MODULE, desc->label, file, line);
     khal__mutex_lock(&device->module_lock);
-    module->cached = true;
-    module->cache_next = device->modules;
-    device->modules = module;
+    khal_module* found = find_locked(device, desc, code, hash);
+    if (found == NULL) {
+        module->cached = true;
+        module->cache_next = device->modules;
+        device->modules = module;
+    }
     khal__mutex_unlock(&device->module_lock);
+    if (found != NULL) { /* another thread was faster */
+        publish(found);
+        khal_module_release(module);
+        module = found;
+    }
     *out_module = module;
     return KHAL_OK;
 }

@@ -350,6 +350,8 @@ static void reflection_of_libraries(void** state)
     }
     FAILS(ENTRY_POINT, khal_function_create(module, NULL, &function)); /* it has more than one */
     desc.bindings = NULL;
+    FAILS(ARGUMENT_NULL, khal_function_create(module, &desc, &function)); /* its count stays */
+    desc.binding_count = 0;
     desc.specializations = &(khal_specialization){1, 4, &desc};
     desc.specialization_count = 1;
     FAILS(SPECIALIZATION, khal_function_create(module, &desc, &function));
