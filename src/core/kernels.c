@@ -1,21 +1,19 @@
 /* khal_kernels: what the handle of a generated header is. */
-#include "backend.h"
-
-#include <stdatomic.h>
-#include <string.h>
+#include "core.h"
 
 struct khal_kernels {
     atomic_uint references;
     khal_device* device;
     khal_module* module;
-    size_t size;             /* bytes of this block */
-    bool is_loaded;          /* the module is */
+    size_t size;    /* bytes of this block */
+    bool is_loaded; /* the module is */
     uint32_t function_count;
-    uint32_t ready_count;    /* functions that are complete; the next one may have been begun */
+    uint32_t ready_count; /* functions that are complete; the next one may have been begun */
     khal_function* functions[];
 };
 
-static khal_status check(khal_device* device, const khal_kernel_library* library, khal_kernels** out_kernels)
+static khal_status check(khal_device* device, const khal_kernel_library* library,
+                         khal_kernels** out_kernels)
 {
     if (!device)
         return khal__fail(NULL, KHAL_ERROR_ARGUMENT_NULL, 0, "", "device is NULL");
@@ -27,8 +25,8 @@ static khal_status check(khal_device* device, const khal_kernel_library* library
 }
 
 /* Takes over the reference to `module`, also when it fails. */
-static khal_status create(khal_device* device, khal_module* module, const khal_kernel_library* library,
-                          khal_kernels** out_kernels)
+static khal_status create(khal_device* device, khal_module* module,
+                          const khal_kernel_library* library, khal_kernels** out_kernels)
 {
     const size_t size = sizeof(khal_kernels) + library->kernel_count * sizeof(khal_function*);
     khal_kernels* k = khal__alloc(device, size, 16);
@@ -43,19 +41,21 @@ static khal_status create(khal_device* device, khal_module* module, const khal_k
     k->module = module;
     k->size = size;
     k->function_count = library->kernel_count;
-    khal_device_retain(device);
+    khal__device_hold(device);
     *out_kernels = k;
     return KHAL_OK;
 }
 
-khal_status khal_kernels_load_at(const char* file, int line, khal_device* device, const khal_kernel_library* library,
-                                 khal_kernels** out_kernels)
+khal_status khal_kernels_load_at(const char* file, int line, khal_device* device,
+                                 const khal_kernel_library* library, khal_kernels** out_kernels)
 {
     khal_status status = check(device, library, out_kernels);
     if (status)
         return status;
     khal_module* module = NULL;
-    status = khal_module_load_at(file, line, device, &(khal_module_desc){.library = library, .label = library->name}, &module);
+    status = khal_module_load_at(file, line, device,
+                                 &(khal_module_desc){.library = library, .label = library->name},
+                                 &module);
     if (status)
         return status;
     khal_kernels* k = NULL;
@@ -64,9 +64,10 @@ khal_status khal_kernels_load_at(const char* file, int line, khal_device* device
         return status;
     k->is_loaded = true;
     for (; !status && k->ready_count < k->function_count; k->ready_count += !status)
-        status = khal_function_create_at(file, line, module,
-                                         &(khal_function_desc){.entry_point = library->kernels[k->ready_count].name},
-                                         &k->functions[k->ready_count]);
+        status = khal_function_create_at(
+            file, line, module,
+            &(khal_function_desc){.entry_point = library->kernels[k->ready_count].name},
+            &k->functions[k->ready_count]);
     if (status)
         khal_kernels_release(k);
     else
@@ -74,13 +75,15 @@ khal_status khal_kernels_load_at(const char* file, int line, khal_device* device
     return status;
 }
 
-khal_status khal_kernels_load_begin(khal_device* device, const khal_kernel_library* library, khal_kernels** out_kernels)
+khal_status khal_kernels_load_begin(khal_device* device, const khal_kernel_library* library,
+                                    khal_kernels** out_kernels)
 {
     khal_status status = check(device, library, out_kernels);
     if (status)
         return status;
     khal_module* module = NULL;
-    status = khal_module_load_begin(device, &(khal_module_desc){.library = library, .label = library->name}, &module);
+    status = khal_module_load_begin(
+        device, &(khal_module_desc){.library = library, .label = library->name}, &module);
     return status ? status : create(device, module, library, out_kernels);
 }
 
@@ -99,7 +102,10 @@ khal_status khal_kernels_load_poll(khal_kernels* k)
         khal_status status = KHAL_OK;
         if (!*function)
             status = khal_function_create_begin(
-                k->module, &(khal_function_desc){.entry_point = khal_module_get_kernel_name(k->module, k->ready_count)}, function);
+                k->module,
+                &(khal_function_desc){.entry_point =
+                                          khal_module_get_kernel_name(k->module, k->ready_count)},
+                function);
         if (!status)
             status = khal_function_create_poll(*function);
         if (status)
@@ -123,7 +129,7 @@ void khal_kernels_release(khal_kernels* k)
     khal_module_release(k->module);
     khal_device* device = k->device;
     khal__free(device, k, k->size);
-    khal_device_release(device);
+    khal__device_unhold(device);
 }
 
 khal_function* khal_kernels_get_function(const khal_kernels* k, uint32_t index)
