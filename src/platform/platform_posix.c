@@ -173,9 +173,14 @@ bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, co
     t->name[length] = '\0';
 
     /* The new thread inherits the mask, so no signal can reach it between its start and a call of
-     * its own. */
+     * its own. What a thread raises by its own fault stays open: the program's handler, or a
+     * debugging tool's, is to see it. */
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
     sigset_t all, before;
     sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        sigdelset(&all, own[i]);
+    }
     if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) {
         return false;
     }

@@ -148,7 +148,7 @@ static void condition_keeps_its_deadline(void** state)
 }
 
 #if !defined(_WIN32)
-static atomic_int blocked_count;
+static atomic_int blocked_count, blocked_faults;
 
 static void look_at_mask(void* user)
 {
@@ -158,6 +158,10 @@ static void look_at_mask(void* user)
     const int signals[] = {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         atomic_fetch_add(&blocked_count, sigismember(&mask, signals[i]));
+    }
+    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        atomic_fetch_add(&blocked_faults, sigismember(&mask, faults[i]));
     }
 }
 
@@ -171,6 +175,7 @@ static void threads_block_signals(void** state)
     khal__thread_join(&thread);
     pthread_sigmask(SIG_SETMASK, NULL, &after);
     assert_int_equal(atomic_load(&blocked_count), 5);
+    assert_int_equal(atomic_load(&blocked_faults), 0);
     assert_int_equal(sigismember(&before, SIGUSR1), sigismember(&after, SIGUSR1));
     assert_int_equal(sigismember(&before, SIGINT), sigismember(&after, SIGINT));
 }
