@@ -154,6 +154,8 @@ const khal_kernel_info* khal__function_kernel(khal_function* function);
 khal_device_info* khal__device_info(khal_device* device);
 bool khal__device_is_up(khal_device* device);                         /* not lost */
 uint64_t khal__device_epoch(khal_device* device);                     /* khal__clock_now() when it was opened */
+/* Whether this thread is inside a native or print callback of the device: a wait for its work would never end. */
+bool khal__in_callback(const khal_device* device);
 void khal__device_print(khal_device* device, const char* text, size_t size); /* kernels' printf, one call at a time */
 
 /* The device's allocator. */

@@ -48,6 +48,7 @@ khal_status khal_buffer_create_at(const char* file, int line, khal_device* devic
     buffer->size = d.size;
     buffer->element_size = d.element_size;
     buffer->usage = d.usage;
+    buffer->address = (uint32_t)(uintptr_t)d.host_memory;
     atomic_init(&buffer->hint, 0);
     for (int i = 0; i < 2; ++i) {
         buffer->used[i].items = buffer->used_items[i];

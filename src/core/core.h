@@ -1,7 +1,7 @@
 /* The front's own structures. Order of the files: error, spans, allocator, registry, object,
- * device, buffer, slice, foreign, module, function, recording, hazards, grid, dispatch, encoder,
- * timestamps, readback, submit, commands; each may use those before it, and what this header
- * declares of those after it.
+ * device, buffer, slice, foreign, module, function, kernels, recording, hazards, grid, dispatch,
+ * encoder, timestamps, readback, submit, commands, transfer, interop; each may use those before it,
+ * and what this header declares of those after it.
  *
  * Locks are leaves, but for submit_lock, under which track_lock is taken, and commands->lock, under
  * which recordings are made. No callback of the user's runs under any of them. */
@@ -149,12 +149,29 @@ void khal__device_unhold(khal_device* device); /* closes it with the last hold *
 khal_status khal__error_status(khal_error_id id);
 /* Puts an error into the thread's record without calling back: it was reported before. */
 khal_status khal__error_again(const khal_error* error);
+/* khal__fail for what became of a submission, whatever status the id itself has. */
+khal_status khal__fail_run(khal_device* device, khal_status status, khal_error_id id,
+                           const char* object, const char* format, ...)
+    __attribute__((format(printf, 5, 6)));
 /* Calls the device's callback alone; the thread's record stays. */
+void khal__call_back(khal_device* device, const khal_error* error);
 void khal__report(khal_device* device, khal_error_id id, const char* object, const char* format,
                   ...) __attribute__((format(printf, 4, 5)));
 /* Between these, callbacks of this thread's failures wait, so that a lock may be held. */
 void khal__callbacks_hold(void);
 void khal__callbacks_go(khal_device* device);
+
+/* Around each native and print callback. It runs on whatever thread runs the work, also on one that
+ * waits inside a call of its own: the record and what is held back there stay as they are. */
+typedef struct khal__callback {
+    khal_device* device;
+    struct khal__callback* outer;
+    unsigned held;
+    bool waiting;
+    khal_error record, waiting_error; /* the latter only while `waiting` */
+} khal__callback;
+void khal__callback_begin(khal_device* device, khal__callback* callback);
+void khal__callback_end(khal__callback* callback);
 KHAL__COLD khal_status khal__fail_null(khal_device* device, const char* object, const char* what);
 KHAL__COLD khal_status khal__fail_memory(khal_device* device, const char* object, const char* what,
                                          uint64_t size);
@@ -195,6 +212,8 @@ struct khal_buffer {
     khal__object object;
     uint64_t size;
     uint32_t element_size, usage;
+    uint32_t address; /* low bits of host_memory, else 0: what the device allocates is aligned for
+                         every kernel */
     atomic_uint hint; /* where a recording has this buffer in its list; a guess, always checked */
     /* under track_lock */
     bool mapped, mapping;
@@ -311,6 +330,7 @@ struct khal__node {
 typedef struct khal__native_call {
     khal_native_fn call;
     void* user;
+    khal_device* device;
     khal__range* ranges; /* reads, then writes */
     uint32_t read_count, write_count;
 } khal__native_call;
@@ -542,7 +562,6 @@ bool khal__failed_find(khal_device* device, khal_ticket ticket, khal__failed* ou
 uint64_t khal__deadline(uint64_t timeout); /* a clock time, UINT64_MAX: never */
 uint64_t khal__remaining(uint64_t deadline);
 void khal__nap(void); /* some microseconds, between polls */
-bool khal__in_native_callback(void);
 khal_status khal__native_trampoline(void* user, const khal_native* native);
 
 /* ---- timestamps and readback -------------------------------------------------------------------

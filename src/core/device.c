@@ -202,9 +202,11 @@ static khal_status open_from(request* r, const khal__known_backend* known, khal_
 
     khal_device_info* infos = r->allocator->allocate(r->allocator->user, count * sizeof *infos, 16);
     ++r->allocations;
-    if (infos == NULL)
+    if (infos == NULL) {
+        r->failed = true;
         return khal__fail_memory(NULL, r->desc->label, "the list of devices",
                                  count * sizeof *infos);
+    }
     memset(infos, 0, count * sizeof *infos);
     const uint32_t capacity = count;
     status = enumerate_backend(known, capacity, infos, &count, reason, sizeof reason);
@@ -502,10 +504,14 @@ uint64_t khal__device_epoch(khal_device* device)
 
 void khal__device_print(khal_device* device, const char* text, size_t size)
 {
+    khal__callback callback;
     khal__mutex_lock(&device->print_lock);
-    if (device->print != NULL)
+    if (device->print != NULL) {
+        khal__callback_begin(device, &callback);
         device->print(device->print_user, text, size);
-    else
+        khal__callback_end(&callback);
+    } else {
         fwrite(text, 1, size, stdout);
+    }
     khal__mutex_unlock(&device->print_lock);
 }

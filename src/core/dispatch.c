@@ -35,17 +35,23 @@ khal_status khal__binding_check(khal_device* device, const khal_function* functi
         return khal__fail(device, KHAL_ERROR_BINDING_TOO_SMALL, 0, label,
                           "binding %u (%s) has %llu bytes; one element has %u", index,
                           binding->name, (unsigned long long)size, binding->element_size);
-    if (KHAL__UNLIKELY((offset & binding->align_mask) != 0))
+    if (KHAL__UNLIKELY(((buffer->address + offset) & binding->align_mask) != 0))
         return khal__fail(device, KHAL_ERROR_BINDING_ALIGNMENT, 0, label,
-                          "binding %u (%s) is at offset %llu; it must be a multiple of %u", index,
-                          binding->name, (unsigned long long)offset, binding->align_mask + 1);
+                          "binding %u (%s) is at offset %llu%s; it must be a multiple of %u", index,
+                          binding->name, (unsigned long long)offset,
+                          buffer->address != 0 ? " of host memory, where the address counts" : "",
+                          binding->align_mask + 1);
     const bool divides = binding->element_mask != 0 ? (size & binding->element_mask) == 0
                                                     : size % binding->element_size == 0;
     if (KHAL__UNLIKELY(!divides))
         return khal__fail(device, KHAL_ERROR_BINDING_ELEMENT_SIZE, 0, label,
                           "binding %u (%s) has %llu bytes, no multiple of %u", index, binding->name,
                           (unsigned long long)size, binding->element_size);
-    if (KHAL__UNLIKELY(slice->element_size > 1 && slice->element_size != binding->element_size)) {
+    /* Of the kernel's own element the size is checked already, and the offset where its alignment
+     * is its size. */
+    if (KHAL__UNLIKELY(slice->element_size > 1 &&
+                       (slice->element_size != binding->element_size ||
+                        slice->element_size != binding->align_mask + 1))) {
         khal__range ignored;
         const khal_status status = khal__slice_resolve(device, slice, &ignored);
         if (status != KHAL_OK)

@@ -7,6 +7,7 @@ static _Thread_local khal_error record;
 static _Thread_local unsigned held; /* callbacks wait */
 static _Thread_local bool waiting;  /* one waits */
 static _Thread_local khal_error waiting_error;
+static _Thread_local khal__callback* innermost;
 
 static const struct {
     khal_error_id id;
@@ -93,7 +94,7 @@ void khal__copy_label(char out[KHAL__LABEL_SIZE], const char* label)
 
 /* The callback may fail calls of its own, so it sees a copy, and the record is put back after it.
  */
-static void call_back(khal_device* device, const khal_error* error)
+void khal__call_back(khal_device* device, const khal_error* error)
 {
     if (device == NULL || device->diagnostic == NULL)
         return;
@@ -131,7 +132,7 @@ khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_cod
     va_start(arguments, format);
     fill(&record, id, native_code, object, format, arguments);
     va_end(arguments);
-    call_back(device, &record);
+    khal__call_back(device, &record);
     return record.status;
 }
 
@@ -143,7 +144,19 @@ void khal__report(khal_device* device, khal_error_id id, const char* object, con
     va_start(arguments, format);
     fill(&error, id, 0, object, format, arguments);
     va_end(arguments);
-    call_back(device, &error);
+    khal__call_back(device, &error);
+}
+
+khal_status khal__fail_run(khal_device* device, khal_status status, khal_error_id id,
+                           const char* object, const char* format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fill(&record, id, 0, object, format, arguments);
+    va_end(arguments);
+    record.status = status;
+    khal__call_back(device, &record);
+    return status;
 }
 
 khal_status khal__error_again(const khal_error* error)
@@ -163,8 +176,40 @@ void khal__callbacks_go(khal_device* device)
     if (--held == 0 && waiting) {
         waiting = false;
         const khal_error error = waiting_error;
-        call_back(device, &error);
+        khal__call_back(device, &error);
     }
+}
+
+void khal__callback_begin(khal_device* device, khal__callback* callback)
+{
+    callback->device = device;
+    callback->outer = innermost;
+    callback->held = held;
+    callback->waiting = waiting;
+    callback->record = record;
+    if (waiting)
+        callback->waiting_error = waiting_error;
+    innermost = callback;
+    held = 0;
+    waiting = false;
+}
+
+void khal__callback_end(khal__callback* callback)
+{
+    innermost = callback->outer;
+    held = callback->held;
+    waiting = callback->waiting;
+    record = callback->record;
+    if (waiting)
+        waiting_error = callback->waiting_error;
+}
+
+bool khal__in_callback(const khal_device* device)
+{
+    const khal__callback* callback = innermost;
+    while (callback != NULL && callback->device != device)
+        callback = callback->outer;
+    return callback != NULL;
 }
 
 khal_status khal__fail_null(khal_device* device, const char* object, const char* what)
@@ -206,5 +251,5 @@ void khal__device_lost(khal_device* device, int64_t native_code, const char* for
     }
     khal__mutex_unlock(&device->lost_lock);
     if (is_first)
-        call_back(device, &cause);
+        khal__call_back(device, &cause);
 }

@@ -213,10 +213,12 @@ khal_status khal_readback_try_take(khal_readback* readback, void* out_data, uint
     khal__block* block = readback->queue_count > 0 ? readback->queue[readback->queue_first] : NULL;
     const khal__block_state state = block != NULL ? block->state : KHAL__BLOCK_FREE;
     const uint64_t size = block != NULL ? block->size : 0;
+    khal_status failed_status = KHAL_OK;
     khal_error_id failed_id = KHAL_ERROR_NONE;
     char message[160] = "";
     const bool fits = size / readback->element_size == count;
     if (state == KHAL__BLOCK_FAILED) {
+        failed_status = block->failed_status;
         failed_id = block->failed_id;
         memcpy(message, block->failed_message, sizeof message);
         block->state = KHAL__BLOCK_FREE;
@@ -230,7 +232,8 @@ khal_status khal_readback_try_take(khal_readback* readback, void* out_data, uint
     if (block == NULL)
         return KHAL_NOTHING_REQUESTED;
     if (state == KHAL__BLOCK_FAILED)
-        return khal__fail(device, failed_id, 0, label, "the read's submission failed: %s", message);
+        return khal__fail_run(device, failed_status, failed_id, label,
+                              "the read's submission failed: %s", message);
     if (state != KHAL__BLOCK_DONE)
         return KHAL_NOT_READY;
     if (!fits)

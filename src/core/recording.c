@@ -442,6 +442,7 @@ bool khal__append_native(khal__recording* recording, khal_native_fn call, void* 
         return false;
     native->call = call;
     native->user = user;
+    native->device = recording->device;
     native->ranges = (khal__range*)(native + 1);
     native->read_count = read_count;
     native->write_count = write_count;

@@ -3,19 +3,13 @@
 
 #include <stdio.h>
 
-static _Thread_local unsigned native_depth;
-
-bool khal__in_native_callback(void)
-{
-    return native_depth > 0;
-}
-
 khal_status khal__native_trampoline(void* user, const khal_native* native)
 {
     const khal__native_call* call = user;
-    ++native_depth;
+    khal__callback callback;
+    khal__callback_begin(call->device, &callback);
     const khal_status status = call->call(call->user, native);
-    --native_depth;
+    khal__callback_end(&callback);
     return status;
 }
 
@@ -60,16 +54,18 @@ static void end_timings(khal__recording* recording, const khal__submission* subm
         khal__time_entry* entry = &timestamps->entries[timing->slot];
         entry->begin = timing->values[0];
         entry->end = timing->values[1];
-        khal_error_id id = submission->status != KHAL_OK ? submission->error_id : KHAL_ERROR_NONE;
+        khal_status status = submission->status;
+        khal_error_id id = submission->error_id;
         const char* message = submission->message;
-        if (id == KHAL_ERROR_NONE && (entry->begin == UINT64_MAX || entry->end == UINT64_MAX)) {
+        if (status == KHAL_OK && (entry->begin == UINT64_MAX || entry->end == UINT64_MAX)) {
+            status = KHAL_DRIVER_ERROR;
             id = KHAL_ERROR_DRIVER;
             message = "the device gave no value";
         }
-        if (id != KHAL_ERROR_NONE && !timestamps->failed) {
+        if (status != KHAL_OK && !timestamps->failed) {
             timestamps->failed = true;
             timestamps->failed_id = id;
-            timestamps->failed_status = khal__error_status(id);
+            timestamps->failed_status = status;
             snprintf(timestamps->failed_message, sizeof timestamps->failed_message, "%s", message);
         }
     }
@@ -111,14 +107,28 @@ static void free_run(khal_device* device, khal__run* run)
     khal__mutex_unlock(&device->pool_lock);
 }
 
+static void describe_failure(const khal_device* device, khal_ticket ticket, khal_status status,
+                             khal_error_id id, const char* message, khal_error* out)
+{
+    memset(out, 0, sizeof *out);
+    out->status = status;
+    out->id = id;
+    snprintf(out->message, sizeof out->message, "submission %llu failed: %s",
+             (unsigned long long)ticket, message);
+    memcpy(out->object, device->object.label, sizeof out->object);
+}
+
 static void free_runs(khal_device* device, khal__run* done)
 {
     while (done != NULL) {
         khal__run* next = done->next;
-        if (done->submission.status != KHAL_OK)
-            khal__report(device, done->submission.error_id, device->object.label,
-                         "submission %llu failed: %s", (unsigned long long)done->submission.ticket,
-                         done->submission.message);
+        const khal__submission* submission = &done->submission;
+        if (submission->status != KHAL_OK) {
+            khal_error error;
+            describe_failure(device, submission->ticket, submission->status, submission->error_id,
+                             submission->message, &error);
+            khal__call_back(device, &error);
+        }
         free_run(device, done);
         done = next;
     }
@@ -188,7 +198,7 @@ static khal_status hold_back(khal_device* device)
 {
     while (atomic_load_explicit(&device->in_flight_count, memory_order_relaxed) >=
                KHAL__MAX_IN_FLIGHT &&
-           !khal__in_native_callback()) {
+           !khal__in_callback(device)) {
         khal__mutex_lock(&device->track_lock);
         const khal_ticket oldest =
             device->in_flight_first != NULL ? device->in_flight_first->submission.ticket : 0;
@@ -481,15 +491,10 @@ bool khal__failed_find(khal_device* device, khal_ticket ticket, khal__failed* ou
 
 /* The failure was reported when it was found; here it goes into the record of the thread that asks.
  */
-static khal_status tell_failed(khal_device* device, const khal__failed* failed)
+static khal_status tell_failed(const khal_device* device, const khal__failed* failed)
 {
     khal_error error;
-    memset(&error, 0, sizeof error);
-    error.status = failed->status;
-    error.id = failed->id;
-    snprintf(error.message, sizeof error.message, "submission %llu failed: %s",
-             (unsigned long long)failed->ticket, failed->message);
-    memcpy(error.object, device->object.label, sizeof error.object);
+    describe_failure(device, failed->ticket, failed->status, failed->id, failed->message, &error);
     return khal__error_again(&error);
 }
 

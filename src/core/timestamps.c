@@ -172,7 +172,7 @@ khal_status khal_timestamps_try_take(khal_timestamps* timestamps, uint32_t capac
     khal__mutex_unlock(&device->track_lock);
 
     if (failed_id != KHAL_ERROR_NONE)
-        return khal__fail(device, failed_id, 0, label, "a timed pass failed: %s", message);
+        return khal__fail_run(device, status, failed_id, label, "a timed pass failed: %s", message);
     if (status == KHAL_INVALID_ARGUMENT) {
         *out_count = count;
         return khal__fail(device, KHAL_ERROR_TIMESTAMPS_CAPACITY, 0, label,
@@ -196,19 +196,24 @@ khal_status khal_timestamps_read(khal_timestamps* timestamps, uint32_t capacity,
     khal_status status = khal_timestamps_request_read(timestamps);
     if (status != KHAL_OK)
         return status;
-    khal__mutex_lock(&device->track_lock);
-    const khal_ticket last = timestamps->last_ticket;
-    khal__mutex_unlock(&device->track_lock);
-    status = khal__wait(device, last, timeout);
-    if (status == KHAL_OK)
-        status = khal_timestamps_try_take(timestamps, capacity, out_entries, out_count, out_missed);
-    else if (khal__is_lost(device))
-        status = khal__fail_lost(device);
-    else if (status == KHAL_TIMEOUT)
-        status =
-            khal__fail(device, KHAL_ERROR_TIMEOUT, 0, timestamps->object.label,
-                       "the timed passes (ticket %llu) are not done", (unsigned long long)last);
-    if (status != KHAL_OK) {
+    const uint64_t deadline = khal__deadline(timeout);
+    do { /* more than once where another thread's submit was under way at the request */
+        khal__mutex_lock(&device->track_lock);
+        const khal_ticket last = timestamps->last_ticket;
+        khal__mutex_unlock(&device->track_lock);
+        status = khal__wait(device, last, khal__remaining(deadline));
+        if (status == KHAL_OK)
+            status =
+                khal_timestamps_try_take(timestamps, capacity, out_entries, out_count, out_missed);
+        else if (khal__is_lost(device))
+            status = khal__fail_lost(device);
+        else if (status == KHAL_TIMEOUT)
+            status =
+                khal__fail(device, KHAL_ERROR_TIMEOUT, 0, timestamps->object.label,
+                           "the timed passes (ticket %llu) are not done", (unsigned long long)last);
+    } while (status == KHAL_NOT_READY);
+    /* KHAL_NOTHING_REQUESTED: another thread has taken it, and may have asked again. */
+    if (status != KHAL_OK && status != KHAL_NOTHING_REQUESTED) {
         khal__mutex_lock(&device->track_lock);
         timestamps->requested = false;
         khal__mutex_unlock(&device->track_lock);

@@ -168,6 +168,11 @@ typedef struct cpu_function {
 
 /* ---- running --------------------------------------------------------------------------------- */
 
+static inline bool cpu_prints(khal_function* function)
+{
+    return (khal__function_kernel(function)->flags & KHAL_KERNEL_HAS_PRINTF) != 0;
+}
+
 /* cpu_run.c: what a submission is estimated to take, UINT64_MAX where that is not known or it may
  * not run inside submit. */
 uint64_t cpu_estimate(const khal__submission* submission);
@@ -184,9 +189,6 @@ khal_status cpu_wait(khal_device* device, khal_ticket ticket, uint64_t timeout);
 /* Around calls of the user's: lets those who are held back go on, since the callback may submit. */
 void cpu_callback_begin(cpu_device* device);
 void cpu_callback_end(cpu_device* device);
-
-/* Work that this thread runs now belongs to this device: it can't wait for itself. */
-extern _Thread_local cpu_device* cpu_running;
 
 /* The floating-point environment of kernels: round to nearest, denormals kept, exceptions masked.
  */

@@ -121,10 +121,9 @@ static khal_status cpu_buffer_write(khal_buffer* owner, uint64_t offset, const v
                                     uint64_t size, khal_ticket after)
 {
     cpu_buffer* buffer = khal__buffer_impl(owner);
-    khal_device* device = khal__buffer_device(owner);
-    if (cpu_wait(device, after, KHAL_FOREVER) != KHAL_OK) {
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL,
-                          "a callback can't write what its own submission uses");
+    const khal_status status = cpu_wait(khal__buffer_device(owner), after, KHAL_FOREVER);
+    if (status != KHAL_OK) {
+        return status;
     }
     memcpy((char*)buffer->memory + offset, data, (size_t)size);
     return KHAL_OK;
@@ -134,10 +133,9 @@ static khal_status cpu_buffer_read(khal_buffer* owner, uint64_t offset, void* ou
                                    khal_ticket after, uint64_t timeout)
 {
     cpu_buffer* buffer = khal__buffer_impl(owner);
-    khal_device* device = khal__buffer_device(owner);
-    if (cpu_wait(device, after, timeout) != KHAL_OK) {
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL,
-                          "the work that the read waits for is not done in time");
+    const khal_status status = cpu_wait(khal__buffer_device(owner), after, timeout);
+    if (status != KHAL_OK) {
+        return status;
     }
     memcpy(out, (const char*)buffer->memory + offset, (size_t)size);
     return KHAL_OK;
@@ -148,10 +146,9 @@ static khal_status cpu_buffer_map(khal_buffer* owner, uint64_t offset, uint64_t 
 {
     (void)mode;
     cpu_buffer* buffer = khal__buffer_impl(owner);
-    khal_device* device = khal__buffer_device(owner);
-    if (cpu_wait(device, after, timeout) != KHAL_OK) {
-        return khal__fail(device, KHAL_ERROR_TIMEOUT, 0, NULL,
-                          "the work that the map waits for is not done in time");
+    const khal_status status = cpu_wait(khal__buffer_device(owner), after, timeout);
+    if (status != KHAL_OK) {
+        return status;
     }
     *out = size ? (char*)buffer->memory + offset : NULL;
     return KHAL_OK;
@@ -215,10 +212,12 @@ static void cpu_function_destroy(khal_function* owner)
     (void)owner;
 }
 
-static khal_status cpu_native_handle(khal_device* owner, uint32_t kind, void* object, void** out_handle)
+static khal_status cpu_native_handle(khal_device* owner, uint32_t kind, void* object,
+                                     void** out_handle)
 {
     if (kind != KHAL__NATIVE_BUFFER) {
-        return khal__fail(owner, KHAL_ERROR_UNSUPPORTED, 0, NULL, "the CPU has no native handle of kind %u", (unsigned)kind);
+        return khal__fail(owner, KHAL_ERROR_UNSUPPORTED, 0, NULL,
+                          "the CPU has no native handle of kind %u", (unsigned)kind);
     }
     *out_handle = ((cpu_buffer*)khal__buffer_impl(object))->memory;
     return KHAL_OK;

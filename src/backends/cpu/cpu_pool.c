@@ -116,11 +116,9 @@ static void run_worker(void* user)
 {
     cpu_worker* worker = user;
     cpu_pool* pool = worker->pool;
-    cpu_device* device = cpu_device_of(pool->device);
     uint64_t seen = 0;
     uint64_t spin_until = 0;
     uint32_t spins = 0;
-    cpu_running = device;
     (void)cpu_float_begin(); /* a new thread has its starter's */
     for (;;) {
         if (atomic_load(&pool->stop)) {
@@ -275,12 +273,9 @@ bool cpu_pool_help(cpu_pool* pool, uint64_t* seen)
     }
     bool entered = enter(pool, seen);
     if (entered) {
-        cpu_device* outer = cpu_running;
-        cpu_running = cpu_device_of(pool->device);
         cpu_float_state state = cpu_float_begin();
         work_as(pool, &pool->workers[pool->thread_count - 1].scratch);
         cpu_float_end(state);
-        cpu_running = outer;
         leave(pool);
     }
     atomic_store(&pool->helper_busy, 0);

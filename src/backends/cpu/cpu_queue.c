@@ -6,8 +6,6 @@
 #include <fenv.h>
 #endif
 
-_Thread_local cpu_device* cpu_running;
-
 cpu_float_state cpu_float_begin(void)
 {
 #if defined(__SSE__)
@@ -124,6 +122,17 @@ static bool may_pass(cpu_device* device, khal_ticket ticket)
            atomic_load(&device->callbacks) > 0;
 }
 
+static bool calls_back(const khal__submission* submission)
+{
+    for (const khal__command* c = submission->commands; c; c = c->next) {
+        if (c->kind == KHAL__COMMAND_NATIVE ||
+            (c->kind == KHAL__COMMAND_DISPATCH && cpu_prints(c->u.dispatch.function))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 khal_status cpu_submit(khal_device* owner, khal__submission* submission)
 {
     cpu_device* device = cpu_device_of(owner);
@@ -137,7 +146,7 @@ khal_status cpu_submit(khal_device* owner, khal__submission* submission)
         if (!device->has_thread) {
             /* Without a queue nothing is ever left in it, so the caller runs it all; but callbacks
              * may not run in here. */
-            if (cpu_estimate(submission) == UINT64_MAX && submission->has_native) {
+            if (calls_back(submission)) {
                 return khal__fail(owner, KHAL_ERROR_DRIVER, 0, NULL,
                                   "the system refused a thread for the CPU device's queue");
             }
@@ -190,9 +199,7 @@ khal_status cpu_wait(khal_device* owner, khal_ticket ticket, uint64_t timeout)
     if (cpu_completed(owner) >= ticket) {
         return KHAL_OK;
     }
-    if (timeout == 0 ||
-        cpu_running ==
-            device) { /* a callback that waited for its own submission would wait for ever */
+    if (timeout == 0 || khal__in_callback(owner)) {
         return KHAL_TIMEOUT;
     }
     uint64_t start = khal__clock_now();

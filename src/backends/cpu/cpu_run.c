@@ -24,11 +24,10 @@ static char* address(const khal__range* range)
     return buffer && buffer->memory ? (char*)buffer->memory + range->offset : nothing;
 }
 
-static void fail(khal__submission* submission, khal_status status, khal_error_id id,
-                 const char* message)
+static void fail(khal__submission* submission, khal_error_id id, const char* message)
 {
     if (submission->status == KHAL_OK) {
-        submission->status = status;
+        submission->status = KHAL_EXECUTION_FAILED;
         submission->error_id = id;
         snprintf(submission->message, sizeof submission->message, "%s", message);
     }
@@ -88,8 +87,7 @@ uint64_t cpu_estimate(const khal__submission* submission)
         switch (c->kind) {
         case KHAL__COMMAND_DISPATCH: {
             /* printf calls the user's function, which may not be called from within submit. */
-            if (c->u.dispatch.is_indirect ||
-                (khal__function_kernel(c->u.dispatch.function)->flags & KHAL_KERNEL_HAS_PRINTF)) {
+            if (c->u.dispatch.is_indirect || cpu_prints(c->u.dispatch.function)) {
                 return UINT64_MAX;
             }
             const uint64_t* size = c->u.dispatch.global_size;
@@ -180,7 +178,7 @@ static void run_dispatch(cpu_device* device, khal__submission* submission,
         snprintf(message, sizeof message, "%llu x %llu x %llu work-groups are more than 2^64 - 2",
                  (unsigned long long)groups[0], (unsigned long long)groups[1],
                  (unsigned long long)groups[2]);
-        fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_INDIRECT_TOO_LARGE, message);
+        fail(submission, KHAL_ERROR_INDIRECT_TOO_LARGE, message);
         return;
     }
     uint64_t item_total = saturating_multiply(saturating_multiply(items[0], items[1]), items[2]);
@@ -239,7 +237,7 @@ static void run_dispatch(cpu_device* device, khal__submission* submission,
         char message[160];
         snprintf(message, sizeof message, "no memory for the %llu bytes that a work-group needs",
                  (unsigned long long)scratch);
-        fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_OUT_OF_MEMORY, message);
+        fail(submission, KHAL_ERROR_OUT_OF_MEMORY, message);
         return;
     }
     learn(function, hash, khal__clock_now() - begin, item_total, (uint32_t)threads);
@@ -340,14 +338,12 @@ static void run_native(cpu_device* device, khal__submission* submission,
         char message[160];
         snprintf(message, sizeof message, "the native callback returned %s",
                  khal_status_name(status));
-        fail(submission, KHAL_EXECUTION_FAILED, KHAL_ERROR_NATIVE_FAILED, message);
+        fail(submission, KHAL_ERROR_NATIVE_FAILED, message);
     }
 }
 
 void cpu_execute(cpu_device* device, khal__submission* submission, bool alone)
 {
-    cpu_device* outer = cpu_running;
-    cpu_running = device;
     for (const khal__command* c = submission->commands; c; c = c->next) {
         switch (c->kind) {
         case KHAL__COMMAND_DISPATCH: run_dispatch(device, submission, c, alone); break;
@@ -363,5 +359,4 @@ void cpu_execute(cpu_device* device, khal__submission* submission, bool alone)
         case KHAL__COMMAND_BARRIER: break; /* each command ends before the next begins */
         }
     }
-    cpu_running = outer;
 }
