@@ -16,9 +16,9 @@
 /* ---- what is asked for -------------------------------------------------------------------------
  */
 
-/* What is missing in the kernels' tables, or NULL. Whether a kernel's numbers fit together is asked
+/* What is missing in the tables, or NULL. Whether a kernel's numbers fit together is asked
  * when a function is made of it. */
-static const char* broken_kernel(const khal_kernel_library* library)
+static const char* broken_part(const khal_kernel_library* library)
 {
     for (uint32_t i = 0; i < library->kernel_count; ++i) {
         const khal_kernel_info* info = &library->kernels[i];
@@ -29,6 +29,15 @@ static const char* broken_kernel(const khal_kernel_library* library)
         for (uint32_t k = 0; k < info->arg_count; ++k)
             if (info->args[k].name == NULL)
                 return "an argument without a name";
+    }
+    for (uint32_t i = 0; i < library->code_count; ++i) {
+        const khal_code* code = &library->codes[i];
+        if (code->format != KHAL_FORMAT_CPU || code->abi != KHAL_CPU_ABI ||
+            code->cpu_kernels == NULL)
+            continue;
+        for (uint32_t k = 0; k < library->kernel_count; ++k)
+            if (code->cpu_kernels[k].run == NULL)
+                return "a kernel without CPU code";
     }
     return NULL;
 }
@@ -46,7 +55,7 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
                           "the kernel library %s lacks its tables",
                           library->name != NULL ? library->name : "");
-    const char* broken = broken_kernel(library);
+    const char* broken = broken_part(library);
     if (broken != NULL)
         return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
                           "the kernel library %s has %s",
@@ -68,11 +77,6 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
             other_abi = true;
             continue;
         }
-        for (uint32_t k = 0; code->format == KHAL_FORMAT_CPU && k < library->kernel_count; ++k)
-            if (code->cpu_kernels[k].run == NULL)
-                return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
-                                  "code %u of the kernel library lacks kernel %s", i,
-                                  library->kernels[k].name);
         *out_code = *code;
         return KHAL_OK;
     }

@@ -138,6 +138,9 @@ static void broken_libraries(void** state)
             {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .cpu_kernels = no_run}};
         LOAD(MODULE_MALFORMED, V, .kernel_count = 1, .kernels = infos, .code_count = 1,
              .codes = no_run_codes);
+        const khal_code second_codes[] = {codes[0], no_run_codes[0]};
+        LOAD(MODULE_MALFORMED, V, .kernel_count = 1, .kernels = infos, .code_count = 2,
+             .codes = second_codes);
         const khal_code no_kernels_codes[] = {{.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI}};
         LOAD(MODULE_MALFORMED, V, .kernel_count = 1, .kernels = infos, .code_count = 1,
              .codes = no_kernels_codes);
