@@ -1,23 +1,27 @@
 /* The one seam between the front (src/core) and the backends (src/backends).
  *
- * The front validates, defaults, counts references, records, tracks hazards and keeps submissions alive; a backend trusts
- * what it is given. Each object of the front has room for the backend's own part, `impl`, of the size that the
- * table names, zeroed before `create` and never touched by the front. Unless a line says otherwise a function may be
- * called from any thread, with no lock of the front held. A backend reports a failure by khal__fail() and returns its status. */
+ * The front validates, defaults, counts references, records, tracks hazards and keeps submissions
+ * alive; a backend trusts what it is given. Each object of the front has room for the backend's own
+ * part, `impl`, of the size that the table names, zeroed before `create` and never touched by the
+ * front. Unless a line says otherwise a function may be called from any thread, with no lock of the
+ * front held. A backend reports a failure by khal__fail() and returns its status. */
 #ifndef KHAL_CORE_BACKEND_H
 #define KHAL_CORE_BACKEND_H
 
 #include <khal/khal.h>
 
-/* ---- what a recording holds -------------------------------------------------------------------- */
+/* ---- what a recording holds --------------------------------------------------------------------
+ */
 
 typedef enum khal__command_kind {
     KHAL__COMMAND_DISPATCH,
     KHAL__COMMAND_COPY,
     KHAL__COMMAND_FILL,
-    KHAL__COMMAND_BARRIER,   /* what follows sees what came before; the front puts one only where something depends */
+    KHAL__COMMAND_BARRIER,   /* what follows sees what came before; the front puts one only where
+                                something depends */
     KHAL__COMMAND_READ,      /* bytes to host memory, there when the ticket is complete */
-    KHAL__COMMAND_TIMESTAMP, /* ns since the device was opened to *out, there when the ticket is complete; taken when all before it is done */
+    KHAL__COMMAND_TIMESTAMP, /* ns since the device was opened to *out, there when the ticket is
+                                complete; taken when all before it is done */
     KHAL__COMMAND_NATIVE,
 } khal__command_kind;
 
@@ -30,113 +34,151 @@ typedef struct khal__range {
 typedef struct khal__command khal__command;
 struct khal__command {
     khal__command_kind kind;
-    uint32_t pass;           /* number of the pass in the recording; UINT32_MAX between passes */
-    const char* label;       /* of the pass, or NULL */
+    uint32_t pass;     /* number of the pass in the recording; UINT32_MAX between passes */
+    const char* label; /* of the pass, or NULL */
     khal__command* next;
     union {
         struct {
             khal_function* function;
-            uint32_t index;              /* number of the dispatch in the recording */
-            uint32_t binding_count;      /* = the function's */
+            uint32_t index;         /* number of the dispatch in the recording */
+            uint32_t binding_count; /* = the function's */
             khal__range* bindings;
             uint32_t push_constant_size;
             void* push_constants;
             uint32_t local_count;
-            uint64_t* local_sizes;       /* bytes */
-            uint32_t workgroup_size[3];  /* never 0 */
-            uint64_t group_count[3];     /* direct: never 0 (the front drops no-ops) */
-            uint64_t global_size[3];     /* direct: asked threads in kernels that clip, else group_count * workgroup_size */
+            uint64_t* local_sizes;      /* bytes */
+            uint32_t workgroup_size[3]; /* never 0 */
+            uint64_t group_count[3];    /* direct: never 0 (the front drops no-ops) */
+            uint64_t global_size[3]; /* direct: asked threads in kernels that clip, else group_count
+                                      * workgroup_size */
             bool is_indirect;
-            khal__range indirect;        /* 12 bytes */
+            khal__range indirect; /* 12 bytes */
         } dispatch;
-        struct { khal__range source, target; } copy;
-        struct { khal__range target; uint32_t pattern_size; uint8_t pattern[16]; } fill;
-        struct { khal__range source; void* out; } read;
-        struct { uint64_t* out; } timestamp;
-        struct { khal_native_fn call; void* user; } native;
+        struct {
+            khal__range source, target;
+        } copy;
+        struct {
+            khal__range target;
+            uint32_t pattern_size;
+            uint8_t pattern[16];
+        } fill;
+        struct {
+            khal__range source;
+            void* out;
+        } read;
+        struct {
+            uint64_t* out;
+        } timestamp;
+        struct {
+            khal_native_fn call;
+            void* user;
+        } native;
     } u;
 };
 
-/* One run of a recording: the front's, alive until the backend reports its ticket complete. A backend may not keep it longer. */
+/* One run of a recording: the front's, alive until the backend reports its ticket complete. A
+ * backend may not keep it longer. */
 typedef struct khal__submission {
     khal_ticket ticket;
-    khal__command* commands;     /* list, in order */
+    khal__command* commands; /* list, in order */
     uint32_t command_count;
-    uint64_t work_item_count;    /* an estimate, for choosing where to run; UINT64_MAX where indirect or native */
-    bool needs_barrier;          /* depends on work submitted earlier that may still run */
+    uint64_t work_item_count; /* an estimate, for choosing where to run; UINT64_MAX where indirect
+                                 or native */
+    bool needs_barrier;       /* depends on work submitted earlier that may still run */
     bool has_native;
-    bool has_results;            /* READ or TIMESTAMP commands */
-    khal_status status;          /* the backend sets these before it reports the ticket complete, when the work failed */
+    bool has_results;   /* READ or TIMESTAMP commands */
+    khal_status status; /* the backend sets these before it reports the ticket complete, when the
+                           work failed */
     khal_error_id error_id;
     char message[160];
     struct khal__submission* next; /* the backend's, from submit until complete */
 } khal__submission;
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ---------------------------------------------------------------------------------
+ */
 
 typedef struct khal__backend {
-    const char* name;            /* "cpu": also what KHAL_BACKEND takes */
+    const char* name; /* "cpu": also what KHAL_BACKEND takes */
     khal_backend id;
-    bool automatic;              /* may be chosen by KHAL_BACKEND_AUTO */
+    bool automatic; /* may be chosen by KHAL_BACKEND_AUTO */
     size_t device_size, buffer_size, module_size, function_size; /* bytes of each `impl` */
 
-    /* Devices. enumerate: as khal_device_enumerate, for this backend alone; KHAL_UNAVAILABLE with the reason by khal__fail()
-     * where a driver is missing. */
+    /* Devices. enumerate: as khal_device_enumerate, for this backend alone; KHAL_UNAVAILABLE with
+     * the reason by khal__fail() where a driver is missing. */
     khal_status (*enumerate)(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count);
     /* Fills device->info too. `index` is the backend's own, from enumerate. */
     khal_status (*device_open)(khal_device* device, uint32_t index, const khal_device_desc* desc);
     /* All work is complete or the device is lost; every other object is gone. */
     void (*device_close)(khal_device* device);
 
-    /* Buffers. create: zeroed, or `data`, or undefined, or over host_memory, as desc (defaults resolved) says; size may be 0. */
+    /* Buffers. create: zeroed, or `data`, or undefined, or over host_memory, as desc (defaults
+     * resolved) says; size may be 0. */
     khal_status (*buffer_create)(khal_buffer* buffer, const khal_buffer_desc* desc);
     void (*buffer_destroy)(khal_buffer* buffer); /* no submitted work uses it any more */
-    /* write, read, map: `after` is the last ticket that conflicts with the range (0: none): the effect comes after it.
-     * A write may return before it has taken effect, when later work is sure to see it. size is never 0 (buffer_map: may be 0).
-     * KHAL_TIMEOUT is returned without khal__fail. The front unmaps before it destroys. */
-    khal_status (*buffer_write)(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size, khal_ticket after);
-    khal_status (*buffer_read)(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size, khal_ticket after, uint64_t timeout);
-    khal_status (*buffer_map)(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, khal_ticket after, uint64_t timeout, void** out);
+    /* write, read, map: `after` is the last ticket that conflicts with the range (0: none): the
+     * effect comes after it. A write may return before it has taken effect, when later work is sure
+     * to see it. size is never 0 (buffer_map: may be 0). KHAL_TIMEOUT is returned without
+     * khal__fail. The front unmaps before it destroys. */
+    khal_status (*buffer_write)(khal_buffer* buffer, uint64_t offset, const void* data,
+                                uint64_t size, khal_ticket after);
+    khal_status (*buffer_read)(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size,
+                               khal_ticket after, uint64_t timeout);
+    khal_status (*buffer_map)(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode,
+                              khal_ticket after, uint64_t timeout, void** out);
     /* optional: flush and invalidate, NULL where a map is the memory itself */
     khal_status (*buffer_flush)(khal_buffer* buffer, uint64_t offset, uint64_t size);
-    khal_status (*buffer_invalidate)(khal_buffer* buffer, uint64_t offset, uint64_t size, khal_ticket after, uint64_t timeout);
+    khal_status (*buffer_invalidate)(khal_buffer* buffer, uint64_t offset, uint64_t size,
+                                     khal_ticket after, uint64_t timeout);
     void (*buffer_unmap)(khal_buffer* buffer);
 
-    /* Modules. `code` is what the front chose: of a library, or foreign bytes, which the front keeps. Of KHAL_FORMAT_CPU it is the
-     * first code of that format; the backend picks its level among all of khal__module_library(). The front lists entry points of
-     * foreign code itself. */
-    khal_status (*module_create)(khal_module* module, const khal_module_desc* desc, const khal_code* code);
+    /* Modules. `code` is what the front chose: of a library, or foreign bytes, which the front
+     * keeps. Of KHAL_FORMAT_CPU it is the first code of that format; the backend picks its level
+     * among all of khal__module_library(). The front lists entry points of foreign code itself. */
+    khal_status (*module_create)(khal_module* module, const khal_module_desc* desc,
+                                 const khal_code* code);
     void (*module_destroy)(khal_module* module);
     khal_status (*function_create)(khal_function* function, const khal_function_desc* desc);
     void (*function_destroy)(khal_function* function);
-    /* optional: NULL where create is complete when it returns. KHAL_NOT_READY, KHAL_OK or the failure. */
+    /* optional: NULL where create is complete when it returns. KHAL_NOT_READY, KHAL_OK or the
+     * failure. */
     khal_status (*module_poll)(khal_module* module);
     khal_status (*function_poll)(khal_function* function);
 
-    /* Running. Calls of submit come one at a time, in ticket order, and do not wait for submitted work, except to hold back a
-     * caller that is far ahead. After it failed, the ticket does not exist. The front's submit lock is held: native callbacks run
-     * elsewhere, or later, never inside submit. */
+    /* Running. Calls of submit come one at a time, in ticket order, and do not wait for submitted
+     * work, except to hold back a caller that is far ahead. After it failed, the ticket does not
+     * exist. The front's submit lock is held: native callbacks run elsewhere, or later, never
+     * inside submit. */
     khal_status (*submit)(khal_device* device, khal__submission* submission);
-    khal_ticket (*completed)(khal_device* device); /* the last ticket that is complete, all before it too; never blocks */
-    khal_status (*wait)(khal_device* device, khal_ticket ticket, uint64_t timeout); /* KHAL_OK or KHAL_TIMEOUT (without khal__fail) */
+    /* The last ticket that is complete, all before it too; never blocks. */
+    khal_ticket (*completed)(khal_device* device);
+    /* KHAL_OK or KHAL_TIMEOUT (without khal__fail), which khal__in_callback() gives at once. */
+    khal_status (*wait)(khal_device* device, khal_ticket ticket, uint64_t timeout);
 
-    /* optional: native handles for khal/interop, NULL where there are none; kind: KHAL__NATIVE_... */
-    khal_status (*native_handle)(khal_device* device, uint32_t kind, void* object, void** out_handle);
+    /* optional: native handles for khal/interop, NULL where there are none; kind: KHAL__NATIVE_...
+     */
+    khal_status (*native_handle)(khal_device* device, uint32_t kind, void* object,
+                                 void** out_handle);
 } khal__backend;
 
-#define KHAL__NATIVE_BUFFER 1u /* object: khal_buffer*; the CPU gives the address of its first byte */
+/* object: khal_buffer*; the CPU gives the address of its first byte */
+#define KHAL__NATIVE_BUFFER 1u
 
 extern const khal__backend khal__cpu_backend, khal__noop_backend;
 
 /* The tables of this build stand in src/core/registry.c, in order of preference. */
 
-/* ---- what a backend may use of the front ------------------------------------------------------- */
+/* ---- what a backend may use of the front -------------------------------------------------------
+ */
 
-/* Fills the thread's error record and calls the device's callback (device may be NULL); returns the id's status. */
-khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_code, const char* object, const char* format, ...)
+/* Fills the thread's error record and calls the device's callback (device may be NULL); returns the
+ * id's status. */
+khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_code,
+                       const char* object, const char* format, ...)
     __attribute__((format(printf, 5, 6)));
-/* Marks the device lost with its first cause. The backend touches no submission any more from then on, and waits return. */
-void khal__device_lost(khal_device* device, int64_t native_code, const char* format, ...) __attribute__((format(printf, 3, 4)));
+/* Marks the device lost with its first cause. The backend touches no submission any more from then
+ * on, and waits return. */
+void khal__device_lost(khal_device* device, int64_t native_code, const char* format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 void* khal__device_impl(khal_device* device);
 void* khal__buffer_impl(khal_buffer* buffer);
@@ -148,18 +190,21 @@ khal_device* khal__module_device(khal_module* module);
 khal_module* khal__function_module(khal_function* function);
 const khal_kernel_library* khal__module_library(khal_module* module); /* NULL for foreign code */
 const khal_code* khal__module_code(khal_module* module);
-uint32_t khal__function_index(khal_function* function);               /* in the library's kernels */
+uint32_t khal__function_index(khal_function* function); /* in the library's kernels */
 const khal_kernel_info* khal__function_kernel(khal_function* function);
 
 khal_device_info* khal__device_info(khal_device* device);
-bool khal__device_is_up(khal_device* device);                         /* not lost */
-uint64_t khal__device_epoch(khal_device* device);                     /* khal__clock_now() when it was opened */
-/* Whether this thread is inside a native or print callback of the device: a wait for its work would never end. */
+bool khal__device_is_up(khal_device* device);     /* not lost */
+uint64_t khal__device_epoch(khal_device* device); /* khal__clock_now() when it was opened */
+/* Whether this thread is inside a native or print callback of the device: a wait for its work would
+ * never end. */
 bool khal__in_callback(const khal_device* device);
-void khal__device_print(khal_device* device, const char* text, size_t size); /* kernels' printf, one call at a time */
+void khal__device_print(khal_device* device, const char* text,
+                        size_t size); /* kernels' printf, one call at a time */
 
 /* The device's allocator. */
-void* khal__alloc(khal_device* device, size_t size, size_t align); /* not zeroed; NULL without khal__fail */
+void* khal__alloc(khal_device* device, size_t size,
+                  size_t align); /* not zeroed; NULL without khal__fail */
 void khal__free(khal_device* device, void* memory, size_t size);
 
 #endif
