@@ -6,94 +6,94 @@
 
 #include <khal/cpu.h>
 
-#define KHAL_CPU_NAME(x) x##_base
+#define KHAL_CPU_NAME(x) khal_cpu_##x##_base
 #include "add_assign.khal.c"
 #undef KHAL_CPU_NAME
 #if KHAL_CPU_HAVE_X86_V3
 KHAL_CPU_TARGET_V3_BEGIN
-#define KHAL_CPU_NAME(x) x##_v3
+#define KHAL_CPU_NAME(x) khal_cpu_##x##_v3
 #include "add_assign.khal.c"
 #undef KHAL_CPU_NAME
 KHAL_CPU_TARGET_V3_END
 #endif
 #if KHAL_CPU_HAVE_X86_V4
 KHAL_CPU_TARGET_V4_BEGIN
-#define KHAL_CPU_NAME(x) x##_v4
+#define KHAL_CPU_NAME(x) khal_cpu_##x##_v4
 #include "add_assign.khal.c"
 #undef KHAL_CPU_NAME
 KHAL_CPU_TARGET_V4_END
 #endif
 
-static const khal_code codes[] = {
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_base},
+static const khal_code khal_cpu_codes[] = {
+    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_base},
 #if KHAL_CPU_HAVE_X86_V3
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V3, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_v3},
+    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V3, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v3},
 #endif
 #if KHAL_CPU_HAVE_X86_V4
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V4, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_v4},
+    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V4, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v4},
 #endif
 };
 
-static const khal_arg_info args_of_add_assign[] = {
+static const khal_arg_info khal_args_of_add_assign[] = {
     {.name = "a", .type_name = "float", .kind = KHAL_ARG_BUFFER, .access = KHAL_ACCESS_READ | KHAL_ACCESS_WRITE, .element_size = 4, .element_align = 4},
     {.name = "b", .type_name = "float", .kind = KHAL_ARG_BUFFER, .access = KHAL_ACCESS_READ, .index = 1, .element_size = 4, .element_align = 4},
     {.name = "n", .type_name = "uint", .kind = KHAL_ARG_VALUE, .element_size = 4, .element_align = 4},
 };
 
-static const khal_kernel_info infos[] = {
-    {.name = "add_assign", .args = args_of_add_assign, .arg_count = 3, .binding_count = 2, .local_count = 0, .push_constant_size = 4,
+static const khal_kernel_info khal_cpu_infos[] = {
+    {.name = "add_assign", .args = khal_args_of_add_assign, .arg_count = 3, .binding_count = 2, .local_count = 0, .push_constant_size = 4,
      .workgroup_size = {0, 0, 0}, .local_memory_size = 0, .flags = 0},
 };
 
 const khal_kernel_library add_assign_library = {
     .version = KHAL_LIBRARY_VERSION,
     .kernel_count = 1,
-    .code_count = sizeof codes / sizeof codes[0],
+    .code_count = sizeof khal_cpu_codes / sizeof khal_cpu_codes[0],
     .name = "add_assign",
-    .kernels = infos,
-    .codes = codes,
+    .kernels = khal_cpu_infos,
+    .codes = khal_cpu_codes,
 };
 
-khal_status add_assign_load_at(const char* file, int line, khal_device* device, add_assign** out_k)
+khal_status add_assign_load_at(const char* file, int line, khal_device* device, struct add_assign** out_k)
 {
     khal_kernels* k = NULL;
     const khal_status status = khal_kernels_load_at(file, line, device, &add_assign_library, out_k ? &k : NULL);
     if (status == KHAL_OK)
-        *out_k = (add_assign*)k;
+        *out_k = (struct add_assign*)k;
     return status;
 }
 
-khal_status add_assign_load_begin(khal_device* device, add_assign** out_k)
+khal_status add_assign_load_begin(khal_device* device, struct add_assign** out_k)
 {
     khal_kernels* k = NULL;
     const khal_status status = khal_kernels_load_begin(device, &add_assign_library, out_k ? &k : NULL);
     if (status == KHAL_OK)
-        *out_k = (add_assign*)k;
+        *out_k = (struct add_assign*)k;
     return status;
 }
 
-khal_status add_assign_load_poll(add_assign* k)
+khal_status add_assign_load_poll(struct add_assign* k)
 {
     return khal_kernels_load_poll((khal_kernels*)k);
 }
 
-void add_assign_retain(add_assign* k)
+void add_assign_retain(struct add_assign* k)
 {
     khal_kernels_retain((khal_kernels*)k);
 }
 
-void add_assign_release(add_assign* k)
+void add_assign_release(struct add_assign* k)
 {
     khal_kernels_release((khal_kernels*)k);
 }
 
-khal_function* add_assign_add_assign_function(const add_assign* k)
+khal_function* add_assign_add_assign_function(const struct add_assign* k)
 {
     return khal_kernels_get_function((const khal_kernels*)k, 0);
 }
 
-khal_status add_assign_add_assign(const add_assign* k, khal_pass* pass, khal_grid grid,
-    const add_assign_add_assign_args* args)
+khal_status add_assign_add_assign(const struct add_assign* k, khal_pass* pass, khal_grid grid,
+    const struct add_assign_add_assign_args* args)
 {
     if (!args)
         return khal_pass_dispatch(pass, NULL, NULL);

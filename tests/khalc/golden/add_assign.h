@@ -28,13 +28,13 @@ extern "C" {
 typedef struct add_assign add_assign;
 extern const khal_kernel_library add_assign_library;
 /* Loads the module and creates all its kernels. */
-KHAL_MUST_USE khal_status add_assign_load_at(const char* file, int line, khal_device* device, add_assign** out_k);
+KHAL_MUST_USE khal_status add_assign_load_at(const char* file, int line, khal_device* device, struct add_assign** out_k);
 #define add_assign_load(...) add_assign_load_at(__FILE__, __LINE__, __VA_ARGS__)
 /* The same in two steps that never block: poll gives KHAL_NOT_READY until the launchers can be used. */
-KHAL_MUST_USE khal_status add_assign_load_begin(khal_device* device, add_assign** out_k);
-KHAL_MUST_USE khal_status add_assign_load_poll(add_assign* k);
-void add_assign_retain(add_assign* k);
-void add_assign_release(add_assign* k);
+KHAL_MUST_USE khal_status add_assign_load_begin(khal_device* device, struct add_assign** out_k);
+KHAL_MUST_USE khal_status add_assign_load_poll(struct add_assign* k);
+void add_assign_retain(struct add_assign* k);
+void add_assign_release(struct add_assign* k);
 
 /* add_assign, line 1. Work-groups of any size. */
 typedef struct add_assign_add_assign_args {
@@ -42,9 +42,9 @@ typedef struct add_assign_add_assign_args {
     khal_slice_float b; /* read */
     uint32_t n;
 } add_assign_add_assign_args;
-khal_status add_assign_add_assign(const add_assign* k, khal_pass* pass, khal_grid grid,
-    const add_assign_add_assign_args* args);
-khal_function* add_assign_add_assign_function(const add_assign* k);
+khal_status add_assign_add_assign(const struct add_assign* k, khal_pass* pass, khal_grid grid,
+    const struct add_assign_add_assign_args* args);
+khal_function* add_assign_add_assign_function(const struct add_assign* k);
 
 #ifdef __cplusplus
 }

@@ -28,13 +28,13 @@ extern "C" {
 typedef struct arguments arguments;
 extern const khal_kernel_library arguments_library;
 /* Loads the module and creates all its kernels. */
-KHAL_MUST_USE khal_status arguments_load_at(const char* file, int line, khal_device* device, arguments** out_k);
+KHAL_MUST_USE khal_status arguments_load_at(const char* file, int line, khal_device* device, struct arguments** out_k);
 #define arguments_load(...) arguments_load_at(__FILE__, __LINE__, __VA_ARGS__)
 /* The same in two steps that never block: poll gives KHAL_NOT_READY until the launchers can be used. */
-KHAL_MUST_USE khal_status arguments_load_begin(khal_device* device, arguments** out_k);
-KHAL_MUST_USE khal_status arguments_load_poll(arguments* k);
-void arguments_retain(arguments* k);
-void arguments_release(arguments* k);
+KHAL_MUST_USE khal_status arguments_load_begin(khal_device* device, struct arguments** out_k);
+KHAL_MUST_USE khal_status arguments_load_poll(struct arguments* k);
+void arguments_retain(struct arguments* k);
+void arguments_release(struct arguments* k);
 
 /* line 2 */
 typedef struct arguments_inner {
@@ -128,9 +128,9 @@ typedef struct arguments_every_scalar_args {
     uint32_t k;
     khal_slice_int out; /* written */
 } arguments_every_scalar_args;
-khal_status arguments_every_scalar(const arguments* k, khal_pass* pass, khal_grid grid,
-    const arguments_every_scalar_args* args);
-khal_function* arguments_every_scalar_function(const arguments* k);
+khal_status arguments_every_scalar(const struct arguments* k, khal_pass* pass, khal_grid grid,
+    const struct arguments_every_scalar_args* args);
+khal_function* arguments_every_scalar_function(const struct arguments* k);
 
 /* every_vector, line 44. Work-groups of any size. */
 typedef struct arguments_every_vector_args {
@@ -146,9 +146,9 @@ typedef struct arguments_every_vector_args {
     khal_double16 j;
     khal_slice_float4 out; /* written */
 } arguments_every_vector_args;
-khal_status arguments_every_vector(const arguments* k, khal_pass* pass, khal_grid grid,
-    const arguments_every_vector_args* args);
-khal_function* arguments_every_vector_function(const arguments* k);
+khal_status arguments_every_vector(const struct arguments* k, khal_pass* pass, khal_grid grid,
+    const struct arguments_every_vector_args* args);
+khal_function* arguments_every_vector_function(const struct arguments* k);
 
 /* structs, line 50. Work-groups of any size. */
 typedef struct arguments_structs_args {
@@ -161,9 +161,9 @@ typedef struct arguments_structs_args {
     khal_slice_arguments_packed packs; /* read */
     khal_slice_arguments_aligned aligneds; /* written */
 } arguments_structs_args;
-khal_status arguments_structs(const arguments* k, khal_pass* pass, khal_grid grid,
-    const arguments_structs_args* args);
-khal_function* arguments_structs_function(const arguments* k);
+khal_status arguments_structs(const struct arguments* k, khal_pass* pass, khal_grid grid,
+    const struct arguments_structs_args* args);
+khal_function* arguments_structs_function(const struct arguments* k);
 
 /* arrays, line 61. Work-groups of any size. */
 typedef struct arguments_arrays_args {
@@ -171,9 +171,9 @@ typedef struct arguments_arrays_args {
     khal_slice_arguments_inner_array_2 pairs; /* read */
     khal_slice_half halves; /* written */
 } arguments_arrays_args;
-khal_status arguments_arrays(const arguments* k, khal_pass* pass, khal_grid grid,
-    const arguments_arrays_args* args);
-khal_function* arguments_arrays_function(const arguments* k);
+khal_status arguments_arrays(const struct arguments* k, khal_pass* pass, khal_grid grid,
+    const struct arguments_arrays_args* args);
+khal_function* arguments_arrays_function(const struct arguments* k);
 
 /* names, line 67. Work-groups of any size, with barriers: whole groups run. */
 typedef struct arguments_names_args {
@@ -183,17 +183,17 @@ typedef struct arguments_names_args {
     uint64_t private__count; /* __local float: elements for each work-group */
     uint64_t operator__count; /* __local int3: elements for each work-group */
 } arguments_names_args;
-khal_status arguments_names(const arguments* k, khal_pass* pass, khal_grid grid,
-    const arguments_names_args* args);
-khal_function* arguments_names_function(const arguments* k);
+khal_status arguments_names(const struct arguments* k, khal_pass* pass, khal_grid grid,
+    const struct arguments_names_args* args);
+khal_function* arguments_names_function(const struct arguments* k);
 
 /* nothing, line 75. Work-groups of 16 x 4 x 1. */
 typedef struct arguments_nothing_args {
     uint8_t none; /* the kernel takes no arguments */
 } arguments_nothing_args;
-khal_status arguments_nothing(const arguments* k, khal_pass* pass, khal_grid grid,
-    const arguments_nothing_args* args);
-khal_function* arguments_nothing_function(const arguments* k);
+khal_status arguments_nothing(const struct arguments* k, khal_pass* pass, khal_grid grid,
+    const struct arguments_nothing_args* args);
+khal_function* arguments_nothing_function(const struct arguments* k);
 
 #ifdef __cplusplus
 }

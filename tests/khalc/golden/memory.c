@@ -6,95 +6,95 @@
 
 #include <khal/cpu.h>
 
-#define KHAL_CPU_NAME(x) x##_base
+#define KHAL_CPU_NAME(x) khal_cpu_##x##_base
 #include "memory.khal.c"
 #undef KHAL_CPU_NAME
 #if KHAL_CPU_HAVE_X86_V3
 KHAL_CPU_TARGET_V3_BEGIN
-#define KHAL_CPU_NAME(x) x##_v3
+#define KHAL_CPU_NAME(x) khal_cpu_##x##_v3
 #include "memory.khal.c"
 #undef KHAL_CPU_NAME
 KHAL_CPU_TARGET_V3_END
 #endif
 #if KHAL_CPU_HAVE_X86_V4
 KHAL_CPU_TARGET_V4_BEGIN
-#define KHAL_CPU_NAME(x) x##_v4
+#define KHAL_CPU_NAME(x) khal_cpu_##x##_v4
 #include "memory.khal.c"
 #undef KHAL_CPU_NAME
 KHAL_CPU_TARGET_V4_END
 #endif
 
-static const khal_code codes[] = {
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_base},
+static const khal_code khal_cpu_codes[] = {
+    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_base},
 #if KHAL_CPU_HAVE_X86_V3
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V3, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_v3},
+    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V3, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v3},
 #endif
 #if KHAL_CPU_HAVE_X86_V4
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V4, .abi = KHAL_CPU_ABI, .cpu_kernels = kernels_v4},
+    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V4, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v4},
 #endif
 };
 
-static const khal_arg_info args_of_memory[] = {
+static const khal_arg_info khal_args_of_memory[] = {
     {.name = "particles", .type_name = "struct particle", .kind = KHAL_ARG_BUFFER, .access = KHAL_ACCESS_READ | KHAL_ACCESS_WRITE, .element_size = 32, .element_align = 16},
     {.name = "tile", .type_name = "float", .kind = KHAL_ARG_LOCAL, .element_size = 4, .element_align = 4},
     {.name = "order", .type_name = "int", .kind = KHAL_ARG_CONSTANT, .access = KHAL_ACCESS_READ, .index = 1, .element_size = 4, .element_align = 4},
     {.name = "first", .type_name = "struct particle", .kind = KHAL_ARG_VALUE, .element_size = 32, .element_align = 16},
 };
 
-static const khal_kernel_info infos[] = {
-    {.name = "memory", .args = args_of_memory, .arg_count = 4, .binding_count = 2, .local_count = 1, .push_constant_size = 32,
+static const khal_kernel_info khal_cpu_infos[] = {
+    {.name = "memory", .args = khal_args_of_memory, .arg_count = 4, .binding_count = 2, .local_count = 1, .push_constant_size = 32,
      .workgroup_size = {64, 1, 1}, .local_memory_size = 8, .flags = KHAL_KERNEL_HAS_BARRIER},
 };
 
 const khal_kernel_library memory_library = {
     .version = KHAL_LIBRARY_VERSION,
     .kernel_count = 1,
-    .code_count = sizeof codes / sizeof codes[0],
+    .code_count = sizeof khal_cpu_codes / sizeof khal_cpu_codes[0],
     .name = "memory",
-    .kernels = infos,
-    .codes = codes,
+    .kernels = khal_cpu_infos,
+    .codes = khal_cpu_codes,
 };
 
-khal_status memory_load_at(const char* file, int line, khal_device* device, memory** out_k)
+khal_status memory_load_at(const char* file, int line, khal_device* device, struct memory** out_k)
 {
     khal_kernels* k = NULL;
     const khal_status status = khal_kernels_load_at(file, line, device, &memory_library, out_k ? &k : NULL);
     if (status == KHAL_OK)
-        *out_k = (memory*)k;
+        *out_k = (struct memory*)k;
     return status;
 }
 
-khal_status memory_load_begin(khal_device* device, memory** out_k)
+khal_status memory_load_begin(khal_device* device, struct memory** out_k)
 {
     khal_kernels* k = NULL;
     const khal_status status = khal_kernels_load_begin(device, &memory_library, out_k ? &k : NULL);
     if (status == KHAL_OK)
-        *out_k = (memory*)k;
+        *out_k = (struct memory*)k;
     return status;
 }
 
-khal_status memory_load_poll(memory* k)
+khal_status memory_load_poll(struct memory* k)
 {
     return khal_kernels_load_poll((khal_kernels*)k);
 }
 
-void memory_retain(memory* k)
+void memory_retain(struct memory* k)
 {
     khal_kernels_retain((khal_kernels*)k);
 }
 
-void memory_release(memory* k)
+void memory_release(struct memory* k)
 {
     khal_kernels_release((khal_kernels*)k);
 }
 
-khal_function* memory_memory_function(const memory* k)
+khal_function* memory_memory_function(const struct memory* k)
 {
     return khal_kernels_get_function((const khal_kernels*)k, 0);
 }
 
-khal_status memory_memory(const memory* k, khal_pass* pass, khal_grid grid,
-    const memory_memory_args* args)
+khal_status memory_memory(const struct memory* k, khal_pass* pass, khal_grid grid,
+    const struct memory_memory_args* args)
 {
     if (!args)
         return khal_pass_dispatch(pass, NULL, NULL);
