@@ -51,8 +51,8 @@ typedef struct khal_arg_info {
 #define KHAL_KERNEL_HAS_PRINTF 2u
 #define KHAL_KERNEL_HAS_ATOMICS 4u
 #define KHAL_KERNEL_HAS_FP64 8u
-#define KHAL_KERNEL_IS_FOREIGN 16u /* not khalc's: whole work-groups run and ids can't be folded   \
-                                    */
+/* Not khalc's: whole work-groups run and ids can't be folded. */
+#define KHAL_KERNEL_IS_FOREIGN 16u
 
 typedef struct khal_kernel_info {
     const char* name;
@@ -73,7 +73,7 @@ typedef struct khal_cpu_launch {
     uint32_t local_size[3];  /* work-items in a whole group, never 0 */
     uint64_t group_count[3]; /* logical grid, never 0 */
     uint64_t global_size[3]; /* kernels without barriers: the work-items that run; with: group_count
-                                * local_size */
+                              * local_size */
     void* const* bindings;   /* address of each binding's first element */
     const uint64_t* binding_sizes; /* bytes of each */
     const void* push_constants;
