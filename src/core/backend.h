@@ -94,6 +94,10 @@ typedef struct khal__submission {
     struct khal__submission* next; /* the backend's, from submit until complete */
 } khal__submission;
 
+/* What kernels may count on: the alignment of a buffer's first byte, host memory excepted, and of
+ * local arguments. */
+#define KHAL__MEMORY_ALIGN 128u
+
 /* ---- the table ---------------------------------------------------------------------------------
  */
 

@@ -212,8 +212,7 @@ struct khal_buffer {
     khal__object object;
     uint64_t size;
     uint32_t element_size, usage;
-    uint32_t address; /* low bits of host_memory, else 0: what the device allocates is aligned for
-                         every kernel */
+    uint32_t address; /* low bits of host_memory, else 0 */
     atomic_uint hint; /* where a recording has this buffer in its list; a guess, always checked */
     /* under track_lock */
     bool mapped, mapping;

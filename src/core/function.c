@@ -96,6 +96,11 @@ static khal_status check_limits(khal_device* device, const khal_function_desc* d
     else if ((info->flags & KHAL_KERNEL_HAS_FP64) != 0 &&
              (device->info.features & KHAL_FEATURE_FP64) == 0)
         what = "double precision", needs = 1, has = 0;
+    for (uint32_t i = 0; i < info->arg_count && what == NULL; ++i)
+        if (info->args[i].kind != KHAL_ARG_VALUE &&
+            info->args[i].element_align > KHAL__MEMORY_ALIGN)
+            what = "bytes of alignment", needs = info->args[i].element_align,
+            has = KHAL__MEMORY_ALIGN;
     if (what == NULL)
         return KHAL_OK;
     return khal__fail(device, KHAL_ERROR_FUNCTION_LIMIT, 0, desc->label,

@@ -169,6 +169,12 @@ static void broken_libraries(void** state)
         args[1].element_align = 4;
         OK(khal_kernels_load(device, &odd, &kernels));
         khal_kernels_release(kernels);
+        args[1].element_align = 128;
+        OK(khal_kernels_load(device, &odd, &kernels));
+        khal_kernels_release(kernels);
+        args[1].element_align = 256; /* more than memory has */
+        FAILS(FUNCTION_LIMIT, khal_kernels_load(device, &odd, &kernels));
+        args[1].element_align = 4;
         info.binding_count = UINT32_MAX;
         FAILS(MODULE_MALFORMED, khal_kernels_load(device, &odd, &kernels));
 

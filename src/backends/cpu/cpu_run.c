@@ -3,6 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+_Static_assert(CPU_ALIGN % KHAL__MEMORY_ALIGN == 0,
+               "buffers and scratch are aligned for all kernels");
+
 /* Where nothing is bound there is no byte to reach, but a kernel may still form the address. */
 static _Alignas(CPU_ALIGN) char nothing[CPU_ALIGN];
 
