@@ -15,7 +15,7 @@ uint32_t kc_reflect(kc_module* m, khal_kernel_info** out_kernels);
 /* Whether the generated header can spell `name` as a prefix: an identifier, and no word of C or C++ (emit_header.c). */
 bool kc_is_prefix(const char* name);
 
-/* Name of a kernel's argument in its argument struct: the source's; with a `_` after it where C, C++ or a macro of
+/* Name of a kernel's argument in its argument struct: the source's; with a `_` after it where C, C++, khal or a macro of
  * theirs has the word; "arg_N" where the source gives no name (emit_header.c). */
 const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index);
 

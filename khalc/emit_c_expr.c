@@ -175,10 +175,12 @@ static kc_c constant(kc_emc* em, const kc_expr* e)
     }
     const char* suffix = t->width == 32 ? "f" : "";
     if (isnan(v) || isinf(v)) {
-        if (em->constant_init || isinf(v))
-            return kc_emc_make(em, KC_PREC_UNARY, "%s%s%s()", signbit(v) ? "-" : "",
-                               isnan(v) ? "__builtin_nan" : "__builtin_inf",
-                               isnan(v) ? t->width == 32 ? "f(\"\")" : "(\"\")" : suffix);
+        if (isinf(v))
+            return kc_emc_make(em, KC_PREC_UNARY, "%s__builtin_inf%s()", signbit(v) ? "-" : "",
+                               suffix);
+        if (em->constant_init)
+            return kc_emc_make(em, KC_PREC_UNARY, "%s__builtin_nan%s(\"\")", signbit(v) ? "-" : "",
+                               suffix);
         return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_BITCAST(khal_%s, khal_%s, 0x%llxu%s)",
                            kc_emc_lane_name(t), t->width == 32 ? "uint" : "ulong",
                            (unsigned long long)e->u.bits, t->width == 32 ? "" : "ll");

@@ -23,9 +23,11 @@ const char* kc_emc_ident(kc_arena* a, const char* name)
 {
     bool clash = name[0] == '_' || strncmp(name, "khal_", 5) == 0;
     bool lower = false;
+    const size_t size = strlen(name);
+    clash |= size > 2 && strcmp(name + size - 2, "_t") == 0; /* the generated code's own types */
     for (const char* p = name; *p; p++)
         lower |= *p >= 'a' && *p <= 'z';
-    clash |= !lower && strlen(name) > 2; /* what system headers' macros look like */
+    clash |= !lower && size > 2; /* what system headers' macros look like */
     for (size_t i = 0; !clash && i < sizeof reserved / sizeof reserved[0]; i++)
         clash = strcmp(name, reserved[i]) == 0;
     return clash ? kc_format(a, "k_%s", name) : name;

@@ -6,17 +6,22 @@
 
 /* ---- names --------------------------------------------------------------------------------------- */
 
-/* Words of C11 and C++17, and macros that a header or a GNU compiler defines, that a kernel may well use as a name. Sorted. */
+/* Words of C11 and C++17, types that the generated header uses, and macros that a header or a GNU
+ * compiler defines, that a kernel may well use as a name. Sorted. */
 static const char* const reserved_words[] = {
-    "EOF", "I", "NULL", "alignas", "alignof", "and", "and_eq", "asm", "assert", "auto", "bitand", "bitor", "bool", "break",
-    "case", "catch", "char", "char16_t", "char32_t", "class", "compl", "complex", "const", "const_cast", "constexpr",
-    "continue", "decltype", "default", "delete", "do", "double", "dynamic_cast", "else", "enum", "errno", "explicit",
-    "export", "extern", "false", "float", "for", "friend", "goto", "i386", "if", "imaginary", "inline", "int", "linux",
-    "long", "mutable", "namespace", "new", "noexcept", "noreturn", "not", "not_eq", "nullptr", "offsetof", "operator", "or",
-    "or_eq", "private", "protected", "public", "register", "reinterpret_cast", "restrict", "return", "short", "signed",
-    "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin", "stdout", "struct", "switch", "template", "this",
-    "thread_local", "throw", "true", "try", "typedef", "typeid", "typename", "typeof", "union", "unix", "unsigned", "using",
-    "va_arg", "va_end", "va_start", "virtual", "void", "volatile", "wchar_t", "while", "xor", "xor_eq",
+    "EOF", "I", "NULL", "alignas", "alignof", "and", "and_eq", "asm", "assert", "auto", "bitand",
+    "bitor", "bool", "break", "case", "catch", "char", "char16_t", "char32_t", "class", "compl",
+    "complex", "const", "const_cast", "constexpr", "continue", "decltype", "default", "delete",
+    "do", "double", "dynamic_cast", "else", "enum", "errno", "explicit", "export", "extern",
+    "false", "float", "for", "friend", "goto", "i386", "if", "imaginary", "inline", "int",
+    "int16_t", "int32_t", "int64_t", "int8_t", "linux", "long", "mutable", "namespace", "new",
+    "noexcept", "noreturn", "not", "not_eq", "nullptr", "offsetof", "operator", "or", "or_eq",
+    "private", "protected", "public", "register", "reinterpret_cast", "restrict", "return", "short",
+    "signed", "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin", "stdout",
+    "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
+    "typeid", "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix",
+    "unsigned", "using", "va_arg", "va_end", "va_start", "virtual", "void", "volatile", "wchar_t",
+    "while", "xor", "xor_eq",
 };
 
 static bool is_reserved(const char* name)
@@ -51,7 +56,8 @@ const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index
 {
     if (!source_name || !source_name[0])
         return kc_format(m->arena, "arg_%u", index);
-    return is_reserved(source_name) ? kc_format(m->arena, "%s_", source_name) : source_name;
+    const bool is_clash = is_reserved(source_name) || strncmp(source_name, "khal_", 5) == 0;
+    return is_clash ? kc_format(m->arena, "%s_", source_name) : source_name;
 }
 
 /* What is declared in one scope, to find clashes. */

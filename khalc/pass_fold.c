@@ -258,11 +258,19 @@ static kc_expr* fold_bitcast(kc_module* m, kc_expr* e)
 
 /* ---- pointers and the rest ------------------------------------------------------------------- */
 
-/* &a[0] of an array that is moved along: what C makes of a name of an array. */
-static bool is_decayed_array(const kc_expr* e)
+/* &a[0] of an array that is moved along: what C makes of a name of an array. `t[0]` of `int t[3][4]`
+ * is none for an index that is not known: kernels go through all of t from there, where the C
+ * compiler would take an index of t[0] to be less than 4. */
+static bool is_decayed_array(const kc_expr* e, const kc_expr* index)
 {
-    return e->kind == KC_EX_ADDRESS && e->args[0]->kind == KC_EX_INDEX &&
-           is_int_zero(e->args[0]->args[1]) && e->args[0]->args[0]->type->kind == KC_TYPE_ARRAY;
+    if (e->kind != KC_EX_ADDRESS || e->args[0]->kind != KC_EX_INDEX ||
+        !is_int_zero(e->args[0]->args[1]))
+        return false;
+    const kc_expr* array = e->args[0]->args[0];
+    if (array->type->kind != KC_TYPE_ARRAY)
+        return false;
+    return array->kind != KC_EX_INDEX ||
+           (index->kind == KC_EX_CONST && index->u.bits < array->type->count);
 }
 
 static kc_expr* fold_deref(kc_module* m, kc_expr* e)
@@ -272,7 +280,7 @@ static kc_expr* fold_deref(kc_module* m, kc_expr* e)
         return e;
     if (pointer->kind == KC_EX_ADDRESS)
         return pointer->args[0];
-    if (pointer->kind == KC_EX_OFFSET && is_decayed_array(pointer->args[0])) {
+    if (pointer->kind == KC_EX_OFFSET && is_decayed_array(pointer->args[0], pointer->args[1])) {
         kc_expr* array = pointer->args[0]->args[0]->args[0];
         return at(kc_ex_index(m, array, pointer->args[1]), e);
     }
