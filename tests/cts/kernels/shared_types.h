@@ -12,8 +12,16 @@ typedef int i32;
 typedef uint u32;
 typedef long i64;
 typedef ulong u64;
+/* for access through another type, which C leaves undefined */
+typedef ushort any_u16;
+typedef int any_i32;
+typedef ulong any_u64;
 #define SHARED
 #define TABLE constant
+/* what the functions do on purpose */
+#pragma clang diagnostic ignored "-Wdangling-else"
+#pragma clang diagnostic ignored "-Wunused-value"
+#pragma clang diagnostic ignored "-Wliteral-conversion"
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +34,9 @@ typedef int32_t i32;
 typedef uint32_t u32;
 typedef int64_t i64;
 typedef uint64_t u64;
+typedef uint16_t __attribute__((may_alias)) any_u16;
+typedef int32_t __attribute__((may_alias)) any_i32;
+typedef uint64_t __attribute__((may_alias)) any_u64;
 #define SHARED static
 #define TABLE static const
 #endif

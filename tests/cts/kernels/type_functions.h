@@ -299,13 +299,13 @@ SHARED u32 pointer_in_struct(u32 x, u32 y)
 
 SHARED u32 pointer_casts(u32 x, u32 y)
 {
-    u32 w[2] = {x * 0x01010101u, y * 0x10305u};
+    u32 w[2] __attribute__((aligned(8))) = {x * 0x01010101u, y * 0x10305u};
     u8* bytes = (u8*)w;
     bytes[1] ^= 0x5a;
-    u16* shorts = (u16*)(bytes + 4);
+    any_u16* shorts = (any_u16*)(bytes + 4);
     shorts[1] = (u16)(shorts[0] + 1);
-    const u64 whole = *(const u64*)w;
-    i32* number = (i32*)&w[1];
+    const u64 whole = *(const any_u64*)w;
+    any_i32* number = (any_i32*)&w[1];
     *number -= 5;
     return w[0] + w[1] * 3 + (u32)(whole >> 32) + (u32)whole;
 }
