@@ -148,8 +148,8 @@ typedef struct khal__backend {
     khal_status (*module_poll)(khal_module* module);
     khal_status (*function_poll)(khal_function* function);
 
-    /* Running. Calls of submit come one at a time, in ticket order, and do not wait for submitted
-     * work, except to hold back a caller that is far ahead. After it failed, the ticket does not
+    /* Running. Calls of submit come one at a time, in ticket order, and never wait for submitted
+     * work: the front holds back who is far ahead. After it failed, the ticket does not
      * exist. The front's submit lock is held: native callbacks run elsewhere, or later, never
      * inside submit. */
     khal_status (*submit)(khal_device* device, khal__submission* submission);

@@ -1,6 +1,6 @@
 /* Programs that go wrong, or far: broken libraries, callbacks that call back, memory that runs out
  * at random, many devices, and a CPU device that is submitted to without an end. */
-#include <pthread.h>
+#include <fenv.h>
 #include <unistd.h>
 
 #include "front.h"
@@ -49,12 +49,20 @@ static void run_wide(const khal_cpu_launch* launch, uint64_t first, uint64_t las
     EXPECT((uintptr_t)launch->bindings[0] % 64 == 0);
 }
 
-enum { PRINT, ADD, WIDE, GREEDY, H_KERNELS };
+static void run_third(const khal_cpu_launch* launch, uint64_t first, uint64_t last, void* scratch)
+{
+    (void)first;
+    (void)last;
+    (void)scratch;
+    const volatile float one = 1.0f, three = 3.0f;
+    *(float*)launch->bindings[0] = one / three;
+}
+
+enum { PRINT, ADD, WIDE, GREEDY, THIRD, H_KERNELS };
 static const khal_cpu_kernel cpu_kernels[H_KERNELS] = {
-    [PRINT] = {run_print, 0, 0},
-    [ADD] = {run_add, 0, 0},
-    [WIDE] = {run_wide, 0, 0},
-    [GREEDY] = {run_add, UINT64_MAX, UINT64_MAX},
+    [PRINT] = {run_print, 0, 0}, [ADD] = {run_add, 0, 0},
+    [WIDE] = {run_wide, 0, 0},   [GREEDY] = {run_add, UINT64_MAX, UINT64_MAX},
+    [THIRD] = {run_third, 0, 0},
 };
 static const khal_code codes[] = {
     {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .cpu_kernels = cpu_kernels},
@@ -72,6 +80,7 @@ static const khal_kernel_info infos[H_KERNELS] = {
     [ADD] = {.name = "add", .args = uint_args, .arg_count = 1, .binding_count = 1},
     [WIDE] = {.name = "wide", .args = wide_args, .arg_count = 1, .binding_count = 1},
     [GREEDY] = {.name = "greedy", .args = uint_args, .arg_count = 1, .binding_count = 1},
+    [THIRD] = {.name = "third", .args = uint_args, .arg_count = 1, .binding_count = 1},
 };
 static const khal_kernel_library library = {
     .version = KHAL_LIBRARY_VERSION,
@@ -402,6 +411,40 @@ static void a_wait_keeps_the_callers_record(void** state)
     khal_buffer_release(buffer);
     khal_device_release(c.device);
     khal_device_release(c.other);
+}
+
+static khal_status round_upward(void* user, const khal_native* native)
+{
+    (void)user;
+    (void)native;
+    EXPECT(fesetround(FE_UPWARD) == 0);
+    return KHAL_OK;
+}
+
+/* What a callback does to its thread is not the next kernel's. */
+static void kernels_keep_their_rounding(void** state)
+{
+    (void)state;
+    khal_device* device = open_cpu((khal_device_desc){.thread_count = 2});
+    khal_kernels* kernels = NULL;
+    OK(khal_kernels_load(device, &library, &kernels));
+    khal_buffer* buffer = make_buffer(device, 4);
+    khal_encoder* encoder = make_encoder(device);
+    for (int round = 0; round < 20; ++round) {
+        float value = 0;
+        OK(khal_buffer_write(buffer, 0, &value, 4));
+        OK(khal_encoder_native(encoder, &(khal_native_desc){.call = round_upward}));
+        OK(khal_submit(encoder, NULL));
+        OK(run_kernel(encoder, khal_kernels_get_function(kernels, THIRD), 1,
+                      &(khal_slice){buffer, 0, 4, 4}, 1, NULL));
+        OK(khal_buffer_read(buffer, 0, &value, 4, KHAL_FOREVER));
+        assert_true(value == 0x1.555556p-2f);
+        assert_int_equal(fegetround(), FE_TONEAREST);
+    }
+    khal_encoder_release(encoder);
+    khal_buffer_release(buffer);
+    khal_kernels_release(kernels);
+    khal_device_release(device);
 }
 
 /* ---- memory ------------------------------------------------------------------------------------
@@ -780,6 +823,7 @@ int main(void)
         cmocka_unit_test(callbacks_submit_without_limit),
         cmocka_unit_test(callbacks_are_held_back_elsewhere),
         cmocka_unit_test(a_wait_keeps_the_callers_record),
+        cmocka_unit_test(kernels_keep_their_rounding),
         cmocka_unit_test(a_group_without_memory_fails_its_ticket),
         cmocka_unit_test(memory_runs_out_at_random),
         cmocka_unit_test(memory_of_the_cpu_stays_flat),

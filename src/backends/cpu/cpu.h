@@ -23,7 +23,6 @@
 
 #define CPU_ALIGN 128u /* of buffers and scratch: two cache lines, as prefetchers fetch them */
 #define CPU_MAX_THREADS 4096u
-#define CPU_MAX_IN_FLIGHT 1024u /* submissions, before submit holds its caller back */
 #define CPU_MAX_BINDINGS 64u
 #define CPU_MAX_INVOCATIONS 1024u
 #define CPU_LOCAL_MEMORY_SIZE                                                                      \
@@ -132,9 +131,7 @@ typedef struct cpu_device {
 
     _Alignas(CPU_ALIGN) _Atomic uint64_t completed;
     _Atomic uint32_t waiters; /* threads that sleep on `done`, or are about to */
-    /* Threads inside a callback of the user's: nobody may be held back meanwhile. */
-    _Atomic uint32_t callbacks;
-    khal__mutex mutex; /* of everything below */
+    khal__mutex mutex;        /* of everything below */
     khal__condition work, done;
     khal__submission *first, *last;
     bool executing; /* some thread is the executor */
@@ -186,9 +183,6 @@ void cpu_queue_close(cpu_device* device);
 khal_status cpu_submit(khal_device* device, khal__submission* submission);
 khal_ticket cpu_completed(khal_device* device);
 khal_status cpu_wait(khal_device* device, khal_ticket ticket, uint64_t timeout);
-/* Around calls of the user's: lets those who are held back go on, since the callback may submit. */
-void cpu_callback_begin(cpu_device* device);
-void cpu_callback_end(cpu_device* device);
 
 /* The floating-point environment of kernels: round to nearest, denormals kept, exceptions masked.
  */

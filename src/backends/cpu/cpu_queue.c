@@ -44,17 +44,6 @@ static void wake_waiters(cpu_device* device)
     }
 }
 
-void cpu_callback_begin(cpu_device* device)
-{
-    atomic_fetch_add(&device->callbacks, 1);
-    wake_waiters(device);
-}
-
-void cpu_callback_end(cpu_device* device)
-{
-    atomic_fetch_sub(&device->callbacks, 1);
-}
-
 /* With the mutex held, as the executor. Runs what is queued, up to a ticket. */
 static void run_until(cpu_device* device, khal_ticket until)
 {
@@ -116,12 +105,6 @@ void cpu_queue_close(cpu_device* device)
     khal__condition_destroy(&device->done);
 }
 
-static bool may_pass(cpu_device* device, khal_ticket ticket)
-{
-    return ticket - atomic_load(&device->completed) <= CPU_MAX_IN_FLIGHT ||
-           atomic_load(&device->callbacks) > 0;
-}
-
 static bool calls_back(const khal__submission* submission)
 {
     for (const khal__command* c = submission->commands; c; c = c->next) {
@@ -165,13 +148,6 @@ khal_status cpu_submit(khal_device* owner, khal__submission* submission)
     }
 
     khal__mutex_lock(&device->mutex);
-    if (!may_pass(device, ticket)) {
-        atomic_fetch_add(&device->waiters, 1);
-        while (!may_pass(device, ticket)) {
-            khal__condition_wait(&device->done, &device->mutex, UINT64_MAX);
-        }
-        atomic_fetch_sub(&device->waiters, 1);
-    }
     if (device->last) {
         device->last->next = submission;
     } else {

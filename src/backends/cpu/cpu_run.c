@@ -1,5 +1,6 @@
 #include "cpu.h"
 
+#include <fenv.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -129,10 +130,10 @@ static void run_groups(void* user, uint64_t first, uint64_t last, void* scratch)
 
 static void print(void* user, const char* text, size_t size)
 {
-    cpu_device* device = user;
-    cpu_callback_begin(device);
-    khal__device_print(device->owner, text, size);
-    cpu_callback_end(device);
+    fenv_t environment;
+    fegetenv(&environment);
+    khal__device_print(user, text, size);
+    fesetenv(&environment);
 }
 
 /* A chunk takes some tens of microseconds, and there are enough of them for threads that are slower
@@ -204,7 +205,7 @@ static void run_dispatch(cpu_device* device, khal__submission* submission,
                 .push_constants = command->u.dispatch.push_constants,
                 .local_sizes = command->u.dispatch.local_sizes,
                 .print = print,
-                .print_user = device,
+                .print_user = device->owner,
             },
         .run = function->kernel->run,
     };
@@ -330,13 +331,13 @@ static void run_copy(cpu_device* device, const khal__range* source, char* target
 
 /* ---- a submission ---------------------------------------------------------------------------- */
 
-static void run_native(cpu_device* device, khal__submission* submission,
-                       const khal__command* command)
+static void run_native(khal__submission* submission, const khal__command* command)
 {
     const khal_native native = {KHAL_BACKEND_CPU, NULL};
-    cpu_callback_begin(device);
+    fenv_t environment; /* the thread's own, whatever the callback makes of it */
+    fegetenv(&environment);
     khal_status status = command->u.native.call(command->u.native.user, &native);
-    cpu_callback_end(device);
+    fesetenv(&environment);
     if (status != KHAL_OK) {
         char message[160];
         snprintf(message, sizeof message, "the native callback returned %s",
@@ -358,7 +359,7 @@ void cpu_execute(cpu_device* device, khal__submission* submission, bool alone)
         case KHAL__COMMAND_TIMESTAMP:
             *c->u.timestamp.out = khal__clock_now() - device->epoch;
             break;
-        case KHAL__COMMAND_NATIVE: run_native(device, submission, c); break;
+        case KHAL__COMMAND_NATIVE: run_native(submission, c); break;
         case KHAL__COMMAND_BARRIER: break; /* each command ends before the next begins */
         }
     }
