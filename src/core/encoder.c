@@ -163,6 +163,8 @@ static khal_status pass_ready(khal_pass* pass, const char* what)
     khal_encoder* encoder = pass->encoder;
     if (encoder->sticky != KHAL_OK)
         return encoder->sticky;
+    if (khal__is_lost(encoder->object.device))
+        return khal__encoder_stick(encoder, khal__fail_lost(encoder->object.device));
     if (!pass->open)
         return khal__encoder_stick(
             encoder, khal__fail(encoder->object.device, KHAL_ERROR_PASS_ENDED, 0,

@@ -708,6 +708,23 @@ static void leaked_kernels_are_reported(void** state)
     khal_kernels_release(kernels);
 }
 
+/* Every call of a recording says that the device is lost. */
+static void recording_on_a_lost_device(void** state)
+{
+    (void)state;
+    for (int n = 0; n < 2; ++n) {
+        khal_device* device = open_noop();
+        khal_encoder* encoder = make_encoder(device);
+        khal_pass* pass = NULL;
+        OK(khal_pass_begin(encoder, &(khal_pass_desc){.manual_barriers = true}, &pass));
+        noop_lose(device, "unplugged");
+        FAILS(DEVICE_LOST, n == 0 ? khal_pass_end(pass) : khal_pass_barrier(pass));
+        FAILS(DEVICE_LOST, khal_submit(encoder, NULL));
+        khal_encoder_release(encoder);
+        khal_device_release(device);
+    }
+}
+
 /* ---- threads -----------------------------------------------------------------------------------
  */
 
@@ -831,6 +848,7 @@ int main(void)
         cmocka_unit_test(opened_and_closed_with_work_in_flight),
         cmocka_unit_test(no_memory_is_what_an_opening_says),
         cmocka_unit_test(leaked_kernels_are_reported),
+        cmocka_unit_test(recording_on_a_lost_device),
         cmocka_unit_test(one_module_for_all_threads),
         cmocka_unit_test(commands_of_many_threads),
     };
