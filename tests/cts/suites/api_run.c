@@ -45,7 +45,7 @@ static uint32_t busy_value(uint32_t item, uint32_t rounds)
 
 static void one_timeline(cts* t)
 {
-    enum { COUNT = 5000, ROUNDS = 20000 };
+    enum { COUNT = 5000, ROUNDS = 5000 };
     khal_function* copy = cts_function(t, &workitem_library, "copy");
     khal_buffer *a = cts_buffer_of(t, NULL, COUNT * 4, 4), *b = cts_buffer_of(t, NULL, COUNT * 4, 4), *c = cts_buffer_of(t, NULL, COUNT * 4, 4);
     uint32_t* words = cts_alloc(t, COUNT * 4);
@@ -114,7 +114,7 @@ static void writes_between_submits(cts* t)
 
 static void read_times_out(cts* t)
 {
-    enum { ITEMS = 4096, ROUNDS = 400000 };
+    enum { ITEMS = 4096, ROUNDS = 100000 };
     khal_buffer* out = cts_buffer_of(t, NULL, ITEMS * 4, 4);
     khal_encoder* encoder = cts_encoder(t);
     if (!record_busy(t, encoder, out, ITEMS, ROUNDS)) return;
@@ -238,7 +238,7 @@ static void* wait_for(void* user)
 static void wait_holds_up_nobody(cts* t)
 {
     enum { ITEMS = 4096 };
-    uint32_t rounds = 200000;
+    uint32_t rounds = 50000;
     khal_function* function = cts_function(t, &workitem_library, "add");
     khal_buffer *out = cts_buffer_of(t, NULL, ITEMS * 4, 4), *a = cts_buffer_of(t, NULL, 64, 4);
     khal_encoder* encoder = cts_encoder(t);
