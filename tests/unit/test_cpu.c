@@ -491,8 +491,11 @@ static void large_grids_run_whole(void** state)
     open_world(&w, &(khal_device_desc){.thread_count = 2});
     khal_buffer* out = make_buffer(&w, 8, 8);
     khal_encoder* encoder = make_encoder(&w);
-    const uint64_t grids[][3] = {
-        {65536, 65536, 1}, {1ull << 40, 1, 1}, {3, 1ull << 33, 5}, {1, 1, 1ull << 32}};
+    const uint64_t grids[][3] = {{65536, 65536, 1},
+                                 {1ull << 40, 1, 1},
+                                 {3, 1ull << 33, 5},
+                                 {1, 1, 1ull << 32},
+                                 {42007935, 439125228929, 1}}; /* 2^64 - 1 */
     for (size_t i = 0; i < sizeof grids / sizeof grids[0]; i++) {
         khal_grid grid =
             khal_grid_with_workgroup(khal_groups(grids[i][0], grids[i][1], grids[i][2]), 64, 1, 1);

@@ -175,11 +175,11 @@ static void run_dispatch(cpu_device* device, khal__submission* submission,
         memcpy(groups, command->u.dispatch.group_count, sizeof groups);
         memcpy(items, command->u.dispatch.global_size, sizeof items);
     }
-    uint64_t group_total =
-        saturating_multiply(saturating_multiply(groups[0], groups[1]), groups[2]);
-    if (group_total == UINT64_MAX) {
+    uint64_t group_total = 0;
+    if (__builtin_mul_overflow(groups[0], groups[1], &group_total) ||
+        __builtin_mul_overflow(group_total, groups[2], &group_total)) {
         char message[160];
-        snprintf(message, sizeof message, "%llu x %llu x %llu work-groups are more than 2^64 - 2",
+        snprintf(message, sizeof message, "%llu x %llu x %llu work-groups are more than 2^64 - 1",
                  (unsigned long long)groups[0], (unsigned long long)groups[1],
                  (unsigned long long)groups[2]);
         fail(submission, KHAL_ERROR_INDIRECT_TOO_LARGE, message);
