@@ -79,8 +79,14 @@ static void plan(setup* s, const khal_kernel_info* k)
         const khal_arg_info* a = &k->args[i];
         if (a->kind == KHAL_ARG_BUFFER || a->kind == KHAL_ARG_CONSTANT)
             fill(s->memory[0] + a->index * buffer_size, buffer_size, a->type_name, false);
-        else if (a->kind == KHAL_ARG_VALUE)
+        else if (a->kind == KHAL_ARG_VALUE) {
             fill(s->values + a->offset, a->element_size, a->type_name, true);
+            int row = 2048; /* rows that do not overlap, or work-items would race */
+            if (a->element_size == sizeof row && (strstr(a->name, "step") || strstr(a->name, "stride") || strstr(a->name, "pitch")) &&
+                (type_is(a->type_name, "int") || type_is(a->type_name, "uint")))
+                memcpy(s->values + a->offset, &row, sizeof row);
+            if (a->element_size == sizeof row && strstr(a->name, "offset")) memset(s->values + a->offset, 0, sizeof row);
+        }
         else
             s->local_sizes[a->index] = (uint64_t)16384 / a->element_size / k->local_count * a->element_size;
     }
