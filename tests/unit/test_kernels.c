@@ -1,4 +1,5 @@
-/* khal_kernels: what a generated header's handle is. On the noop device, with a library written here. */
+/* khal_kernels: what a generated header's handle is. On the noop device, with a library written
+ * here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,8 @@
 
 #include <khal/khal.h>
 
-static void run(const khal_cpu_launch* launch, uint64_t first_group, uint64_t last_group, void* scratch)
+static void run(const khal_cpu_launch* launch, uint64_t first_group, uint64_t last_group,
+                void* scratch)
 {
     (void)launch;
     (void)first_group;
@@ -20,17 +22,30 @@ static void run(const khal_cpu_launch* launch, uint64_t first_group, uint64_t la
 
 static const khal_cpu_kernel cpu_kernels[] = {{run, 0, 0}, {run, 0, 0}};
 static const khal_code codes[] = {
-    {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = cpu_kernels},
+    {.format = KHAL_FORMAT_CPU,
+     .level = KHAL_CPU_LEVEL_BASE,
+     .abi = KHAL_CPU_ABI,
+     .cpu_kernels = cpu_kernels},
 };
 static const khal_arg_info args[] = {
-    {.name = "data", .type_name = "float", .kind = KHAL_ARG_BUFFER, .access = KHAL_ACCESS_WRITE, .element_size = 4, .element_align = 4},
+    {.name = "data",
+     .type_name = "float",
+     .kind = KHAL_ARG_BUFFER,
+     .access = KHAL_ACCESS_WRITE,
+     .element_size = 4,
+     .element_align = 4},
 };
 static const khal_kernel_info infos[] = {
     {.name = "first", .args = args, .arg_count = 1, .binding_count = 1},
     {.name = "second"},
 };
 static const khal_kernel_library library = {
-    .version = KHAL_LIBRARY_VERSION, .kernel_count = 2, .code_count = 1, .name = "two", .kernels = infos, .codes = codes,
+    .version = KHAL_LIBRARY_VERSION,
+    .kernel_count = 2,
+    .code_count = 1,
+    .name = "two",
+    .kernels = infos,
+    .codes = codes,
 };
 
 /* An allocator that fails after some calls, and counts what is alive. */
@@ -107,11 +122,11 @@ static void test_poll(void** state)
     khal_device_release(device);
 }
 
-#define assert_fails(call, id_wanted)                      \
-    do {                                                   \
-        khal_error_clear();                                \
-        assert_int_not_equal(call, KHAL_OK);               \
-        assert_int_equal(khal_error_get()->id, id_wanted); \
+#define assert_fails(call, id_wanted)                                                              \
+    do {                                                                                           \
+        khal_error_clear();                                                                        \
+        assert_int_not_equal(call, KHAL_OK);                                                       \
+        assert_int_equal(khal_error_get()->id, id_wanted);                                         \
     } while (0)
 
 static void test_errors(void** state)
@@ -139,16 +154,21 @@ static void test_errors(void** state)
     khal_device_release(device);
 }
 
-/* Every allocation of a load fails once: the error says so, nothing stays behind, and the next load works. */
+/* Every allocation of a load fails once: the error says so, nothing stays behind, and the next load
+ * works. */
 static void test_out_of_memory(void** state)
 {
     (void)state;
     for (int limit = 0;; limit++) {
         assert_true(limit < 1000);
         limited l = {.remaining = -1};
-        const khal_allocator allocator = {.allocate = limited_allocate, .release = limited_release, .user = &l};
+        const khal_allocator allocator = {
+            .allocate = limited_allocate, .release = limited_release, .user = &l};
         khal_device* device = NULL;
-        assert_int_equal(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .allocator = &allocator}, &device), KHAL_OK);
+        assert_int_equal(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP,
+                                                              .allocator = &allocator},
+                                          &device),
+                         KHAL_OK);
         const int before = l.alive;
         l.remaining = limit;
         khal_kernels* k = NULL;
