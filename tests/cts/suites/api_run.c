@@ -562,7 +562,7 @@ static void readback_states(cts* t)
     CTS_OK(t, khal_submit(encoder, NULL));
     CTS_CHECK(t, !khal_readback_is_idle(readback));
     CTS_ERROR(t, khal_readback_request(readback, &whole, 1), KHAL_ERROR_READBACK_BUSY);
-    CTS_ERROR(t, khal_readback_try_take(readback, out, 15), KHAL_ERROR_READBACK_COUNT);
+    CTS_ERROR(t, take(readback, out, 15), KHAL_ERROR_READBACK_COUNT);
     memset(out, 0, sizeof out);
     if (CTS_STATUS(t, take(readback, out, 16), KHAL_OK))
         for (uint32_t i = 0; i < 16; i++) CTS_EQ(t, out[i], in[i] + 1000);
