@@ -31,6 +31,8 @@ void* kc_build_error(kc_builder* b, kc_loc loc, kc_diag_id id, const char* forma
 
 void* kc_build_malformed(kc_builder* b, const kc_node* n)
 {
+    if (b->diags->error_count)
+        return NULL; /* what is built on something refused need not fit */
     return kc_build_error(b, n->loc, KC_DIAG_CLANG_FAILED,
                           "clang's tree has a %s that could not be understood",
                           *n->kind_name ? n->kind_name : "node");

@@ -15,6 +15,7 @@ typedef struct kc_dependencies {
 } kc_dependencies;
 
 typedef struct kc_options {
+    const char* program; /* how khalc was called; NULL: not known */
     const char* input;
     const char* clang;    /* path or name of clang; NULL: $KHAL_CLANG, else searched in $PATH */
     uint32_t size_t_bits; /* 64 or 32; 0 is 64 */

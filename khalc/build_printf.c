@@ -152,7 +152,7 @@ kc_expr* kc_build_printf(kc_builder* b, const kc_call* call)
     if (!literal || literal->kind != KC_NODE_StringLiteral || !literal->value ||
         !kc_build_unescape(b, literal->value, &format, &size) || memchr(format, 0, size))
         return kc_build_error(b, call->loc, KC_DIAG_PRINTF,
-                              "the format of printf must be a string literal");
+                              "the format of printf must be a string literal, without a 0 in it");
     if (!b->block)
         return kc_build_error(b, call->loc, KC_DIAG_INITIALIZER,
                               "printf in a constant initialiser");

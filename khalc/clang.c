@@ -180,7 +180,7 @@ static bool is_program(const char* path)
     return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
 }
 
-static const char* find_program(kc_arena* arena, const char* name)
+const char* kc_find_program(kc_arena* arena, const char* name)
 {
     if (strchr(name, '/'))
         return is_program(name) ? name : NULL;
@@ -230,7 +230,7 @@ static const char* find_clang(kc_arena* arena, kc_diags* diags, const kc_options
     const char* asked = options->clang ? options->clang : getenv("KHAL_CLANG");
     if (asked && *asked) {
         const char* origin = options->clang ? "as asked for" : "from KHAL_CLANG";
-        const char* path = find_program(arena, asked);
+        const char* path = kc_find_program(arena, asked);
         if (!path) {
             kc_error(diags, nowhere, KC_DIAG_CLANG_MISSING, "'%s' (%s) is not a program", asked,
                      origin);
@@ -252,7 +252,7 @@ static const char* find_clang(kc_arena* arena, kc_diags* diags, const kc_options
     kc_text looked_for = {0};
     const char* found = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !found; i++) {
-        const char* path = find_program(arena, names[i]);
+        const char* path = kc_find_program(arena, names[i]);
         const unsigned version = path ? clang_version(path) : 0;
         if (version >= KC_CLANG_OLDEST)
             found = path;
@@ -396,12 +396,17 @@ static char** command_line(kc_arena* arena, const kc_options* options, kc_dump d
         "/dev/fd/3",
     };
     const size_t fixed_count = sizeof fixed / sizeof fixed[0];
-    char** args = KC_NEW_ARRAY(arena, char*, fixed_count + options->clang_arg_count + 3);
+    char** args = KC_NEW_ARRAY(arena, char*, fixed_count + options->clang_arg_count + 5);
     size_t n = 0;
     for (size_t i = 0; i < fixed_count; i++)
         args[n++] = kc_strdup(arena, fixed[i]);
     for (uint32_t i = 0; i < options->clang_arg_count; i++)
         args[n++] = kc_strdup(arena, options->clang_args[i]);
+    const char* folder = kc_include_folder(arena, options->program);
+    if (folder) { /* searched last, for it may be one that has more than khal's headers */
+        args[n++] = kc_strdup(arena, "-idirafter");
+        args[n++] = kc_strdup(arena, folder);
+    }
     args[n++] = kc_strdup(arena, "--");
     args[n++] = kc_strdup(arena, options->input);
     return args;
@@ -457,6 +462,8 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
         else if (WEXITSTATUS(p.status) == 1 && first_error(arena, &p.messages, &loc))
             kc_error(diags, loc, KC_DIAG_SOURCE,
                      "clang found an error here, and says above what it is");
+        else if (WEXITSTATUS(p.status) == 0)
+            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang printed no tree");
         else
             kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang stopped with status %d",
                      WEXITSTATUS(p.status));

@@ -18,4 +18,11 @@ typedef enum kc_dump {
 bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, kc_dump dump,
                   kc_dependencies* dependencies, char** out, size_t* out_size);
 
+/* A program by its path, or by a name that is looked up in $PATH; NULL when there is none. */
+const char* kc_find_program(kc_arena* arena, const char* name);
+
+/* The folder that has khal/kernel.h: beside the running khalc, which was called as `program`, or in
+ * the tree that it was built from; NULL when neither has it (include.c). */
+const char* kc_include_folder(kc_arena* arena, const char* program);
+
 #endif

@@ -17,6 +17,7 @@
 #include <process.h>
 #define getpid _getpid
 #else
+#include <fcntl.h>
 #include <unistd.h>
 #endif
 
@@ -33,7 +34,7 @@ static const char help[] =
     "  -o BASE             where to write; its last part is the prefix of all names, a C identifier\n"
     "  --emit=WHAT         print to standard output, or to the file that -o names: ir, c (kernels.khal.c) or\n"
     "                      header (kernels.khal.h)\n"
-    "  -I DIR              search DIR for included files\n"
+    "  -I DIR              search DIR for included files; <khal/kernel.h> is found without\n"
     "  -D NAME[=VALUE]     define a macro\n"
     "  -U NAME             undefine a macro\n"
     "  -include FILE       include FILE first\n"
@@ -157,6 +158,10 @@ static bool set_input(context* c, command* cmd, const char* path)
         kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "the name of the source file is empty");
         return false;
     }
+    if (strchr(path, '\n')) { /* no list of dependencies can name it */
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "the name of the source file has a line break");
+        return false;
+    }
     if (cmd->build.input) {
         kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "more than one source file: '%s' and '%s'", cmd->build.input, path);
         return false;
@@ -264,6 +269,7 @@ typedef struct output_file {
     const kc_text* text;
     const char* temporary; /* NULL unless it exists */
     bool is_renamed;
+    bool is_special; /* a device or pipe: written to, never replaced */
 } output_file;
 
 static bool output_error(context* c, const output_file* f, const char* what, int code)
@@ -273,9 +279,9 @@ static bool output_error(context* c, const output_file* f, const char* what, int
 }
 
 /* Neither the source nor another output may be overwritten, and a folder can't be. */
-static bool check_target(context* c, const output_file* files, size_t index, const char* input)
+static bool check_target(context* c, output_file* files, size_t index, const char* input)
 {
-    const output_file* f = &files[index];
+    output_file* f = &files[index];
     for (size_t i = 0; i < index; i++)
         if (strcmp(files[i].path, f->path) == 0) {
             kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "'%s' would be written twice", f->path);
@@ -286,6 +292,7 @@ static bool check_target(context* c, const output_file* files, size_t index, con
         return true;
     if (S_ISDIR(target.st_mode))
         return output_error(c, f, "can't be written", EISDIR);
+    f->is_special = !S_ISREG(target.st_mode);
 #ifndef _WIN32
     if (stat(input, &source) == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino) {
         kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "'%s' is the source itself, and would be overwritten", f->path);
@@ -295,6 +302,23 @@ static bool check_target(context* c, const output_file* files, size_t index, con
     (void)source;
 #endif
     return true;
+}
+
+static bool write_whole(context* c, const output_file* f, FILE* file)
+{
+    errno = 0;
+    const bool is_written = fwrite(f->text->data, 1, f->text->size, file) == f->text->size;
+    const int write_code = errno;
+    const bool is_closed = fclose(file) == 0;
+    if (!is_written || !is_closed)
+        return output_error(c, f, "could not be written whole", is_written ? errno : write_code);
+    return true;
+}
+
+static bool write_special(context* c, const output_file* f)
+{
+    FILE* file = fopen(f->path, "wb");
+    return file ? write_whole(c, f, file) : output_error(c, f, "can't be written", errno);
 }
 
 /* In the target's folder, so that the rename can't cross file systems. */
@@ -311,13 +335,7 @@ static bool write_temporary(context* c, output_file* f)
     if (!file)
         return output_error(c, f, "can't be written", errno);
     f->temporary = path;
-    errno = 0;
-    const bool is_written = fwrite(f->text->data, 1, f->text->size, file) == f->text->size;
-    const int write_code = errno;
-    const bool is_closed = fclose(file) == 0;
-    if (!is_written || !is_closed)
-        return output_error(c, f, "could not be written whole", is_written ? errno : write_code);
-    return true;
+    return write_whole(c, f, file);
 }
 
 static void discard(output_file* files, size_t count)
@@ -336,8 +354,14 @@ static bool write_files(context* c, output_file* files, size_t count, const char
     for (size_t i = 0; ok && i < count; i++)
         ok = check_target(c, files, i, input);
     for (size_t i = 0; ok && i < count; i++)
-        ok = write_temporary(c, &files[i]);
+        if (!files[i].is_special)
+            ok = write_temporary(c, &files[i]);
+    for (size_t i = 0; ok && i < count; i++)
+        if (files[i].is_special)
+            ok = write_special(c, &files[i]);
     for (size_t i = 0; ok && i < count; i++) {
+        if (files[i].is_special)
+            continue;
 #ifdef _WIN32
         remove(files[i].path); /* rename does not replace there */
 #endif
@@ -457,7 +481,7 @@ static bool write_product(context* c, const command* cmd, const product* p, cons
 
 static int run(context* c, int argc, char** argv)
 {
-    command cmd = {.build = {.size_t_bits = 64}};
+    command cmd = {.build = {.program = argc ? argv[0] : NULL, .size_t_bits = 64}};
     kc_dependencies dependencies = {0};
     cmd.build.dependencies = &dependencies;
     if (!parse_command(c, &cmd, argc, argv))
@@ -470,8 +494,26 @@ static int run(context* c, int argc, char** argv)
     return ok ? EXIT_OK : EXIT_ERRORS;
 }
 
+static void prepare_process(void)
+{
+#ifndef _WIN32
+    /* Descriptors that the caller closed: an output file must not get one of them, and with it what
+     * is meant for the terminal. These can't be written to, which is an error where it matters. */
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+    /* a reader that is gone, or a file over the limit, is a failed write, after which nothing is left behind */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+#endif
+}
+
 int main(int argc, char** argv)
 {
+    prepare_process();
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const bool is_help = strcmp(argv[i], "--help") == 0;
         if (is_help || strcmp(argv[i], "--version") == 0) {
@@ -479,9 +521,6 @@ int main(int argc, char** argv)
             return fflush(stdout) == 0 ? EXIT_OK : EXIT_ERRORS;
         }
     }
-#ifdef SIGXFSZ
-    signal(SIGXFSZ, SIG_IGN); /* a file over the limit is a failed write, after which nothing is left behind */
-#endif
     context c = {.arena = kc_arena_create()};
     if (!c.arena) {
         fputs("khalc: error: out of memory\n", stderr);

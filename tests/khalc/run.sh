@@ -184,6 +184,27 @@ right_command_lines() {
         fail "two runs differ"
 }
 
+# <khal/kernel.h> is found without -I, an installed one before that of the source tree, and -I goes before both.
+kernel_header() {
+    local keep=("${khalc_command[@]}")
+    printf '#include <khal/kernel.h>\n%s\n' "$(cat "$good")" >"$work/with_header.cl"
+    expect 0 "" "$work/with_header.cl" -o k -MD
+    grep -q 'khal/kernel\.h' "$work/folder/k.khal.d" || fail "kernel.h is no dependency"
+    mkdir -p "$work/prefix/bin" "$work/prefix/include/khal" "$work/links" "$work/own/khal"
+    cp "$khalc" "$work/prefix/bin/khalc"
+    ln -s ../prefix/bin/khalc "$work/links/khalc"
+    echo '#define SCALE 12345' >"$work/prefix/include/khal/kernel.h"
+    echo '#define SCALE 54321' >"$work/own/khal/kernel.h"
+    for program in "$work/prefix/bin/khalc" "$work/links/khalc"; do
+        khalc_command=("$program" --clang="$clang")
+        expect 0 "" "$work/with_header.cl" --emit=ir
+        grep -q 12345 "$work/stdout" || fail "an installed khalc does not find its kernel.h"
+        expect 0 "" "$work/with_header.cl" --emit=ir -I "$work/own"
+        grep -q 54321 "$work/stdout" || fail "-I does not go before khal's own headers"
+    done
+    khalc_command=("${keep[@]}")
+}
+
 hostile_inputs() {
     expect 1 input "$work/missing.cl" -o k
     expect 1 input "$work" -o k
@@ -211,6 +232,10 @@ hostile_inputs() {
     expect 1 name "$work/load.cl" -o k
     printf '__kernel void f(__local int* p, int p_count, __global int* o) { *o = p_count + *p; }\n' >"$work/member.cl"
     expect 1 name "$work/member.cl" -o k
+    printf 'struct s { int n; int a[]; };\n__kernel void f(__global struct s* p) { p->a[p->n] = 3; }\n' >"$work/flexible.cl"
+    expect 1 type "$work/flexible.cl" -o k
+    grep -q clang-failed "$work/err" && fail "what follows from an error is reported as one of clang's"
+    expect 2 usage $'line\nbreak.cl' -o k
     expect 1 source "$good" -o k -DSCALE='#'
     expect 1 source "$good" -o k -include missing.h
 }
@@ -244,6 +269,10 @@ clangs() {
     fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) ;; esac'
     expect 1 clang-failed "$good" -o k --clang="$work/fake"
     fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) head -c 100000 /dev/zero;; esac'
+    expect 1 clang-failed "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) cat;; esac'
+    expect 1 clang-failed "$good" -o k --clang="$work/fake"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) exec >&- 2>&- 3>&-;; esac'
     expect 1 clang-failed "$good" -o k --clang="$work/fake"
     fake 'echo "a compiler"'
     expect 1 clang-missing "$good" -o k --clang="$work/fake"
@@ -287,6 +316,20 @@ output_files() {
         "$khalc" --clang="$clang" --emit=ir "$good" >/dev/full 2>"$work/err"
         grep -q "\[KC[0-9]* output\]" "$work/err" || fail "a full standard output is not noticed"
     fi
+    # What is no file is written to, never replaced.
+    mkfifo "$work/pipe"
+    cat "$work/pipe" >"$work/piped" &
+    expect 0 "" "$good" --emit=header -o "$work/pipe"
+    wait $!
+    [ -p "$work/pipe" ] || fail "a pipe was replaced by a file"
+    grep -q scale_args "$work/piped" || fail "nothing came out of the pipe"
+    # Closed descriptors: an output must not get the number of standard output or error.
+    khalc_command=(bash -c 'exec "$0" "$@" >&- 2>&- <&-' "$khalc" --clang="$clang")
+    expect 1 "" "$good" --emit=ir
+    expect 0 "" "$good" -o k
+    expect_files k.khal.c k.khal.h
+    grep -q scale_args "$work/folder/k.khal.h" || fail "with descriptors closed, the header is something else"
+    khalc_command=("$khalc" --clang="$clang")
     cp "$good" "$work/blocked/s.khal.c"
     expect 1 usage "$work/blocked/s.khal.c" -o "$work/blocked/s"
     cmp "$good" "$work/blocked/s.khal.c" || fail "the source was overwritten"
@@ -305,6 +348,7 @@ usage() {
     done >"$big"
     wrong_command_lines
     right_command_lines
+    kernel_header
     hostile_inputs
     clangs
     output_files
