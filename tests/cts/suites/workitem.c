@@ -140,7 +140,7 @@ static void grid_65536_65536(cts* t)
     if (function == NULL || !CTS_OK(t, khal_grid_resolve(function, khal_groups(65536, 65536, 1), size, groups))) return;
     CTS_EQ(t, groups[0], 65536);
     CTS_EQ(t, groups[1], 65536);
-    if (seconds > MOST_SECONDS) cts_skip(t, "2^32 work-groups would take %.0f s here", seconds);
+    if (seconds > (double)MOST_SECONDS) cts_skip(t, "2^32 work-groups would take %.0f s here", seconds);
     else last_item(t, 65536, 65536, 1);
 }
 
@@ -226,7 +226,7 @@ static void constants(cts* t)
     enum { COUNT = 64 };
     float table[16], expected[COUNT];
     static const float weights[4] = {0.5f, 1.5f, -2.0f, 8.0f};
-    const workitem_settings s[2] = {{.scale = {{1, 3, 5, 7}}, .shift = {10, 20, 30, 40}}, {.scale = {{100}}}};
+    const workitem_settings s[2] = {{.scale = {{1, 3, 5, 7}}, .shift = {10, 20, 30, 40}}, {.scale = {{100, 0, 0, 0}}, .shift = {0}}};
     for (int i = 0; i < 16; i++) table[i] = (float)(i - 5);
     for (int i = 0; i < COUNT; i++) expected[i] = table[i % 16] * weights[i % 4] * 3 + (float)s[0].shift[i % 4] + 100;
     const uint32_t usage = KHAL_USAGE_UNIFORM | KHAL_USAGE_STORAGE;
