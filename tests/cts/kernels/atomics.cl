@@ -8,7 +8,7 @@
     S(4, P##_min(c + 4, v)) S(5, P##_max(c + 5, v)) S(6, P##_and(c + 6, ~((T)1 << (i % (8 * sizeof(T))))))             \
     S(7, P##_or(c + 7, (T)1 << (i % (8 * sizeof(T))))) S(8, P##_xor(c + 8, v)) S(9, P##_xchg(c + 9, v))                \
     { /* adds v by compare and exchange */                                                                             \
-        T seen = c[10], was;                                                                                           \
+        T seen = P##_add(c + 10, 0), was;                                                                                           \
         while ((was = P##_cmpxchg(c + 10, seen, seen + v)) != seen) seen = was;                                        \
         old[10 * n + i] = was;                                                                                         \
     }

@@ -29,6 +29,7 @@ kernel void count(volatile global uint* sum)
     atomic_max(&sum[4], (uint)get_global_id(0));
     atomic_max(&sum[5], (uint)get_global_id(1));
     atomic_max(&sum[6], (uint)get_global_id(2));
+    if (get_global_id(0) != 0 || get_global_id(1) != 0 || get_global_id(2) != 0) return;
     sum[7] = (uint)get_global_size(0);
     sum[8] = (uint)get_global_size(1);
     sum[9] = (uint)get_global_size(2);
