@@ -67,8 +67,7 @@ static kc_node_kind find_kind(const kc_reader* r, const char* name)
     return KC_NODE_OTHER;
 }
 
-/* ---- tokens ------------------------------------------------------------------------------------
- */
+/* ---- tokens ---------------------------------------------------------------------------------- */
 
 static void fail(kc_reader* r, const char* what)
 {
@@ -196,8 +195,7 @@ static bool is_whole_key(const kc_reader* r, int key)
     return r->tokens[key].type == JSMN_STRING && r->ends[key] > key + 1;
 }
 
-/* ---- locations ---------------------------------------------------------------------------------
- */
+/* ---- locations ------------------------------------------------------------------------------- */
 
 typedef struct kc_point {
     kc_loc loc; /* file NULL: nowhere */
@@ -254,8 +252,7 @@ static void read_point(kc_reader* r, int object, kc_point* used, kc_point* spell
         *used = *spelled = read_bare_point(r, object);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static kc_type_text read_type(kc_reader* r, int object)
 {

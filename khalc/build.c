@@ -15,8 +15,7 @@ enum {
     KC_MAX_WORKGROUP = 1024,
 };
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 void* kc_build_error(kc_builder* b, kc_loc loc, kc_diag_id id, const char* format, ...)
 {
@@ -38,8 +37,7 @@ void* kc_build_malformed(kc_builder* b, const kc_node* n)
                           *n->kind_name ? n->kind_name : "node");
 }
 
-/* ---- declarations by id and by name ------------------------------------------------------------
- */
+/* ---- declarations by id and by name ---------------------------------------------------------- */
 
 static size_t id_slot(uint64_t id)
 {
@@ -116,8 +114,7 @@ bool kc_build_type_declaration(kc_builder* b, const kc_node* n)
     }
 }
 
-/* ---- program scope -----------------------------------------------------------------------------
- */
+/* ---- program scope --------------------------------------------------------------------------- */
 
 static const kc_node* initialiser(const kc_node* n)
 {
@@ -171,8 +168,7 @@ static void build_global(kc_builder* b, const kc_node* n)
                        n->name ? n->name : "");
 }
 
-/* ---- signatures --------------------------------------------------------------------------------
- */
+/* ---- signatures ------------------------------------------------------------------------------ */
 
 static void read_workgroup_size(kc_builder* b, kc_function* f, const kc_node* n)
 {
@@ -369,8 +365,7 @@ static void build_function_declaration(kc_builder* b, const kc_node* n)
         build_signature(b, e->function, n);
 }
 
-/* ---- the order of functions --------------------------------------------------------------------
- */
+/* ---- the order of functions ------------------------------------------------------------------ */
 
 void kc_build_note_call(kc_builder* b, kc_build_function* callee, kc_loc loc)
 {
@@ -444,8 +439,7 @@ static void order_functions(kc_builder* b)
     }
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------
- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void build_unit(kc_builder* b, const kc_node* root)
 {

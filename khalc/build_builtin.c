@@ -87,8 +87,7 @@ static kc_expr* build_builtin(kc_builder* b, const kc_call* call, kc_builtin id)
     return kc_ex_builtin(b->m, id, result, call->count, args);
 }
 
-/* ---- functions with an out-parameter -----------------------------------------------------------
- */
+/* ---- functions with an out-parameter --------------------------------------------------------- */
 
 /* A value that may be written twice without being computed twice. */
 static kc_expr* shared(kc_builder* b, kc_expr* e)
@@ -134,8 +133,7 @@ static kc_expr* build_split(kc_builder* b, const kc_call* call, kc_builtin value
     return call->is_used ? value : kc_build_nothing(b);
 }
 
-/* ---- conversions -------------------------------------------------------------------------------
- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /* convert_TYPE[_sat][_rte|_rtz|_rtp|_rtn] */
 static kc_expr* build_convert(kc_builder* b, const kc_call* call)
@@ -169,8 +167,7 @@ static kc_expr* build_convert(kc_builder* b, const kc_call* call)
     return kc_ex_convert(b->m, type, value, round, saturate);
 }
 
-/* ---- the rest ----------------------------------------------------------------------------------
- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static bool build_query(kc_builder* b, const kc_call* call, kc_expr** out)
 {

@@ -8,8 +8,7 @@
 #include "build_internal.h"
 #include "clang.h"
 
-/* ---- helpers -----------------------------------------------------------------------------------
- */
+/* ---- helpers --------------------------------------------------------------------------------- */
 
 static void fill_locations(kc_expr* e, kc_loc loc)
 {
@@ -256,8 +255,7 @@ kc_expr* kc_build_from_bool(kc_builder* b, kc_expr* e)
     return e && e->type->kind == KC_TYPE_BOOL ? kc_build_convert(b, e, kc_build_int(b)) : e;
 }
 
-/* ---- vector components -------------------------------------------------------------------------
- */
+/* ---- vector components ----------------------------------------------------------------------- */
 
 uint32_t kc_parse_accessor(const char* name, uint32_t vector_count, uint8_t lanes[KC_MAX_LANES])
 {
@@ -486,8 +484,7 @@ static kc_expr* element_value(kc_builder* b, const kc_node* n)
     return is_identity(&e, vector->type) ? vector : kc_ex_swizzle(b->m, vector, e.count, e.lanes);
 }
 
-/* ---- places ------------------------------------------------------------------------------------
- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static kc_expr* reference_place(kc_builder* b, const kc_node* n)
 {
@@ -648,8 +645,7 @@ kc_expr* kc_build_place(kc_builder* b, const kc_node* n)
     return located(place_of(b, n), n->loc);
 }
 
-/* ---- values ------------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static kc_expr* integer_literal(kc_builder* b, const kc_node* n)
 {

@@ -8,8 +8,7 @@
 /* An array that is written out element by element has no more than this. */
 #define KC_MAX_ELEMENTS (UINT64_C(1) << 20)
 
-/* ---- string literals ---------------------------------------------------------------------------
- */
+/* ---- string literals ------------------------------------------------------------------------- */
 
 bool kc_build_unescape(kc_builder* b, const char* literal, char** bytes, size_t* size)
 {
@@ -83,8 +82,7 @@ kc_var* kc_build_string(kc_builder* b, const kc_node* n)
                            n->loc);
 }
 
-/* ---- initialisers ------------------------------------------------------------------------------
- */
+/* ---- initialisers ---------------------------------------------------------------------------- */
 
 static bool is_zero(const kc_expr* e)
 {
@@ -238,8 +236,7 @@ kc_expr* kc_build_init(kc_builder* b, const kc_node* n, const kc_type* type)
     return e;
 }
 
-/* ---- constants ---------------------------------------------------------------------------------
- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 /* The lanes of a scalar or vector: integers extended to 64 bits by their own signedness, floats by
  * value. */

@@ -16,8 +16,7 @@ static kc_expr* size_constant(kc_builder* b, uint64_t value, kc_loc loc)
     return at(kc_ex_const_int(b->m, kc_type_size_t(b->m), value), loc);
 }
 
-/* ---- vload and vstore --------------------------------------------------------------------------
- */
+/* ---- vload and vstore ------------------------------------------------------------------------ */
 
 /* `count` elements that begin at p[offset * stride]. */
 typedef struct kc_span {
@@ -171,8 +170,7 @@ static kc_expr* build_store(kc_builder* b, const kc_call* call, const kc_access*
     return kc_build_nothing(b);
 }
 
-/* ---- atomics -----------------------------------------------------------------------------------
- */
+/* ---- atomics --------------------------------------------------------------------------------- */
 
 static bool parse_atomic(const char* name, kc_atomic* op, uint32_t* operands)
 {
@@ -237,8 +235,7 @@ static kc_expr* build_atomic(kc_builder* b, const kc_call* call, kc_atomic op, u
     return call->is_used ? kc_ex_load_var(b->m, s->result) : kc_build_nothing(b);
 }
 
-/* ---- barriers ----------------------------------------------------------------------------------
- */
+/* ---- barriers -------------------------------------------------------------------------------- */
 
 static kc_expr* build_barrier(kc_builder* b, const kc_call* call, kc_stmt_kind kind)
 {
@@ -257,8 +254,7 @@ static kc_expr* build_barrier(kc_builder* b, const kc_call* call, kc_stmt_kind k
     return kc_build_nothing(b);
 }
 
-/* ---- copies by a whole group -------------------------------------------------------------------
- */
+/* ---- copies by a whole group ----------------------------------------------------------------- */
 
 static kc_expr* query(kc_builder* b, kc_query q, uint32_t dimension, kc_loc loc)
 {

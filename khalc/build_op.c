@@ -25,8 +25,7 @@ static kc_expr* small_constant(kc_builder* b, const kc_type* type, int value)
     return kc_is_vector(type) ? kc_ex_splat(b->m, type, e) : e;
 }
 
-/* ---- pointers ----------------------------------------------------------------------------------
- */
+/* ---- pointers -------------------------------------------------------------------------------- */
 
 /* Moves a pointer; `void*` goes by bytes. */
 static kc_expr* move_pointer(kc_builder* b, kc_expr* pointer, kc_expr* index, bool is_backwards,
@@ -65,8 +64,7 @@ static kc_expr* pointer_difference(kc_builder* b, kc_expr* left, kc_expr* right,
     return kc_ex_list(b->m, KC_EX_POINTER_DIFF, kc_build_ptrdiff(b), 2, args);
 }
 
-/* ---- arithmetic --------------------------------------------------------------------------------
- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static bool find_operator(const char* text, size_t size, kc_op* op)
 {
@@ -137,8 +135,7 @@ static kc_expr* arithmetic(kc_builder* b, kc_op op, kc_expr* left, kc_expr* righ
     return kc_build_from_bool(b, at(kc_ex_binary(b->m, op, left, right), loc));
 }
 
-/* ---- assignment --------------------------------------------------------------------------------
- */
+/* ---- assignment ------------------------------------------------------------------------------ */
 
 static kc_expr* store(kc_builder* b, kc_expr* place, kc_expr* value, bool is_used, kc_loc loc)
 {
@@ -251,8 +248,7 @@ static kc_expr* step(kc_builder* b, const kc_node* n, bool is_used)
     return store(b, place, value, is_used, n->loc);
 }
 
-/* ---- logic -------------------------------------------------------------------------------------
- */
+/* ---- logic ----------------------------------------------------------------------------------- */
 
 /* -1 in the lanes that are not zero. */
 static kc_expr* lane_mask(kc_builder* b, kc_expr* e, kc_op op)
@@ -416,8 +412,7 @@ done:
     return at(result, n->loc);
 }
 
-/* ---- unary and binary --------------------------------------------------------------------------
- */
+/* ---- unary and binary ------------------------------------------------------------------------ */
 
 static kc_expr* address_of(kc_builder* b, const kc_node* n)
 {
@@ -518,8 +513,7 @@ kc_expr* kc_build_binary(kc_builder* b, const kc_node* n, bool is_used)
     return arithmetic(b, op, left, right, n->loc);
 }
 
-/* ---- casts -------------------------------------------------------------------------------------
- */
+/* ---- casts ----------------------------------------------------------------------------------- */
 
 static kc_expr* decay(kc_builder* b, const kc_node* n, const kc_node* operand, const kc_type* type)
 {

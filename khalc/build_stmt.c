@@ -12,8 +12,7 @@ static bool is_attribute(const kc_node* n)
     return size > 4 && strcmp(n->kind_name + size - 4, "Attr") == 0;
 }
 
-/* ---- declarations ------------------------------------------------------------------------------
- */
+/* ---- declarations ---------------------------------------------------------------------------- */
 
 static void declare_local(kc_builder* b, const kc_node* n, const kc_qualified* type)
 {
@@ -127,8 +126,7 @@ static bool declares_variables(const kc_node* n)
     return n->kind == KC_NODE_DeclStmt && kc_node_find(n, KC_NODE_VarDecl);
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 /* Builds a statement into a block of its own, which is a scope. */
 static kc_block sub_block(kc_builder* b, const kc_node* n)
@@ -181,8 +179,7 @@ static void nested_compound(kc_builder* b, const kc_node* n)
     }
 }
 
-/* ---- if and loops ------------------------------------------------------------------------------
- */
+/* ---- if and loops ---------------------------------------------------------------------------- */
 
 static void build_if(kc_builder* b, const kc_node* n)
 {
@@ -290,8 +287,7 @@ static void build_for(kc_builder* b, const kc_node* n)
     kc_build_scope_leave(b, mark);
 }
 
-/* ---- switch ------------------------------------------------------------------------------------
- */
+/* ---- switch ---------------------------------------------------------------------------------- */
 
 typedef struct kc_switch {
     kc_stmt* stmt;
@@ -474,8 +470,7 @@ static void build_switch(kc_builder* b, const kc_node* n)
     append(b, KC_ST_BLOCK, n->loc)->body = around;
 }
 
-/* ---- statements --------------------------------------------------------------------------------
- */
+/* ---- statements ------------------------------------------------------------------------------ */
 
 static void build_return(kc_builder* b, const kc_node* n)
 {

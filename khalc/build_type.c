@@ -4,8 +4,7 @@
 
 #include "build_internal.h"
 
-/* ---- clang's spelling --------------------------------------------------------------------------
- */
+/* ---- clang's spelling ------------------------------------------------------------------------ */
 
 typedef struct kc_parser {
     kc_builder* b;
@@ -461,8 +460,7 @@ const kc_type* kc_build_ptrdiff(kc_builder* b)
     return kc_type_int(b->m, b->m->size_t_bits, true);
 }
 
-/* ---- structs and unions ------------------------------------------------------------------------
- */
+/* ---- structs and unions ---------------------------------------------------------------------- */
 
 uint64_t kc_build_alignment(kc_builder* b, const kc_node* n)
 {

@@ -27,8 +27,7 @@ enum {
 /* jsmn counts bytes in an int */
 #define KC_DUMP_LIMIT ((size_t)1 << 30)
 
-/* ---- running a program ------------------------------------------------------------------------
- */
+/* ---- running a program ----------------------------------------------------------------------- */
 
 typedef struct kc_process {
     kc_text output, dependencies, messages;
@@ -171,8 +170,7 @@ static void process_free(kc_process* p)
     kc_text_free(&p->messages);
 }
 
-/* ---- finding clang ----------------------------------------------------------------------------
- */
+/* ---- finding clang --------------------------------------------------------------------------- */
 
 static bool is_program(const char* path)
 {
@@ -270,8 +268,7 @@ static const char* find_clang(kc_arena* arena, kc_diags* diags, const kc_options
     return found;
 }
 
-/* ---- what clang said --------------------------------------------------------------------------
- */
+/* ---- what clang said ------------------------------------------------------------------------- */
 
 /* Copies a line without the escape sequences that colour it. */
 static void plain_line(char* to, size_t room, const char* line, size_t size)
@@ -363,8 +360,7 @@ static void read_dependencies(kc_arena* arena, const kc_text* rule, kc_dependenc
     kc_text_free(&name);
 }
 
-/* ---- the run ----------------------------------------------------------------------------------
- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static char** command_line(kc_arena* arena, const kc_options* options, kc_dump dump)
 {

@@ -19,7 +19,7 @@ typedef struct kc_diag_item {
 static const char* id_name(kc_diag_id id)
 {
     switch (id) {
-#define KC_DIAGNOSTIC(number, name, summary) \
+#define KC_DIAGNOSTIC(number, name, summary)                                                       \
     case KC_DIAG_##name: return #name;
 #include "diagnostics.def"
 #undef KC_DIAGNOSTIC

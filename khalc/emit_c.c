@@ -8,8 +8,7 @@
  * explode. */
 #define INLINE_LIMIT 400
 
-/* ---- what functions need
- * --------------------------------------------------------------------------------- */
+/* ---- what functions need --------------------------------------------------------------------- */
 
 void kc_emc_scan_expr(kc_expr** slot, void* user)
 {
@@ -77,8 +76,7 @@ static void scan_function(kc_emc* em, kc_function* f)
     f->pass_data = info;
 }
 
-/* ---- parameters
- * -------------------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 static const char* extra(kc_emc* em, const kc_fn_info* info, const char* prefix)
 {
@@ -209,8 +207,7 @@ void kc_emc_query_constants(kc_emc* em, kc_function* f, uint32_t queries)
         }
 }
 
-/* ---- functions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 static void begin_function(kc_emc* em, kc_function* f)
 {
@@ -340,8 +337,7 @@ static void forget(kc_function* f)
         f->locals[i]->pass_data = NULL;
 }
 
-/* ---- the module
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the module ------------------------------------------------------------------------------ */
 
 static void put_includes(kc_emc* em, kc_text* out)
 {

@@ -48,8 +48,7 @@ static kc_c cast(kc_emc* em, const kc_type* to, kc_c c)
                        kc_emc_at(em, c, KC_PREC_UNARY));
 }
 
-/* ---- conversions
- * -------------------------------------------------------------------------------------- */
+/* ---- conversions ----------------------------------------------------------------------------- */
 
 /* Digits that a floating type holds exactly. */
 static uint32_t exact_bits(const kc_type* lane)
@@ -155,8 +154,7 @@ kc_c kc_emc_convert(kc_emc* em, const kc_type* to, const kc_type* from, kc_c a, 
     return convert_call(em, to, from, a, "_sat");
 }
 
-/* ---- builtins
- * ----------------------------------------------------------------------------------------- */
+/* ---- builtins -------------------------------------------------------------------------------- */
 
 /* A call of the scalar function `name` on `t`'s lanes, or of its map. */
 static kc_c call(kc_emc* em, const char* fn, const kc_expr* e, const kc_type* const* types,

@@ -53,8 +53,7 @@ static kc_c name(const char* s)
     return (kc_c){s, KC_PREC_POSTFIX, 0, true};
 }
 
-/* ---- what is too deep gets a variable
- * ------------------------------------------------------------- */
+/* ---- what is too deep gets a variable -------------------------------------------------------- */
 
 static const char* temp(kc_emc* em)
 {
@@ -106,13 +105,15 @@ static kc_c guarded(kc_emc* em, const kc_expr* e, const char* guard, bool sense)
     return c;
 }
 
-/* An operand of `?:`. gcc takes two vectors only of the very same type, and arithmetic drops the typedef's may_alias. */
+/* An operand of `?:`. gcc takes two vectors only of the very same type, and arithmetic drops the
+ * typedef's may_alias. */
 static const char* arm(kc_emc* em, const kc_expr* e, kc_c c)
 {
     const char* literal = kc_format(em->m->arena, "(%s){", kc_emc_type(em, e->type));
     if (!kc_is_vector(e->type) || strncmp(c.s, literal, strlen(literal)) == 0)
         return kc_emc_at(em, c, KC_PREC_LOR);
-    return kc_format(em->m->arena, "(%s)%s", kc_emc_type(em, e->type), kc_emc_at(em, c, KC_PREC_UNARY));
+    return kc_format(em->m->arena, "(%s)%s", kc_emc_type(em, e->type),
+                     kc_emc_at(em, c, KC_PREC_UNARY));
 }
 
 static kc_c conditional(kc_emc* em, const kc_expr* e)
@@ -139,8 +140,7 @@ static kc_c conditional(kc_emc* em, const kc_expr* e)
                        arm(em, e->args[1], a), arm(em, e->args[2], b));
 }
 
-/* ---- constants
- * ------------------------------------------------------------------------------------- */
+/* ---- constants ------------------------------------------------------------------------------- */
 
 static kc_c constant(kc_emc* em, const kc_expr* e)
 {
@@ -216,8 +216,7 @@ static kc_c constant(kc_emc* em, const kc_expr* e)
     return c;
 }
 
-/* ---- places
- * ---------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 static kc_c var_place(kc_emc* em, kc_var* v)
 {
@@ -280,8 +279,7 @@ kc_c kc_emc_place(kc_emc* em, const kc_expr* e)
     }
 }
 
-/* ---- vectors
- * --------------------------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------------------- */
 
 kc_c kc_emc_splat(kc_emc* em, const kc_type* vector, kc_c a)
 {
@@ -345,8 +343,7 @@ static kc_c compose(kc_emc* em, const kc_expr* e)
     return kc_emc_make(em, KC_PREC_POSTFIX, "(%s){%s}", t, list);
 }
 
-/* ---- operators
- * ------------------------------------------------------------------------------------- */
+/* ---- operators ------------------------------------------------------------------------------- */
 
 static const char* op_text(kc_op op)
 {
@@ -626,8 +623,7 @@ static kc_c unary(kc_emc* em, const kc_expr* e)
     return e->u.op == KC_OP_BIT_NOT && !kc_is_vector(t) && t->width < 32 ? cast(em, t, c) : c;
 }
 
-/* ---- the rest
- * -------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 static kc_c bitcast(kc_emc* em, const kc_expr* e)
 {

@@ -20,8 +20,7 @@ static kc_stmt_plan* of(const kc_stmt* s)
     return s->pass_data;
 }
 
-/* ---- scratch
- * ---------------------------------------------------------------------------------------- */
+/* ---- scratch --------------------------------------------------------------------------------- */
 
 typedef struct slot {
     const char* declaration; /* "khal_float* const x" */
@@ -95,8 +94,7 @@ static void put_slots(kc_emc* em, slots* all)
         }
 }
 
-/* ---- regions
- * ---------------------------------------------------------------------------------------- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 /* What a region's text uses. */
 typedef struct region_uses {
@@ -342,8 +340,7 @@ void kc_emc_exit(kc_emc* em, kc_stmt* s)
     em->region_exits = true;
 }
 
-/* ---- masks
- * ------------------------------------------------------------------------------------------- */
+/* ---- masks ----------------------------------------------------------------------------------- */
 
 static void push_mask(kc_emc* em, kc_mask* mask, kc_stmt* s, bool is_iteration, const char* empty)
 {
@@ -380,8 +377,7 @@ static void set_mask(kc_emc* em, const char* mask, kc_expr* e, const char* value
     close_items(em, braces);
 }
 
-/* ---- lockstep statements
- * --------------------------------------------------------------------------------- */
+/* ---- lockstep statements --------------------------------------------------------------------- */
 
 static void lock_block(kc_emc* em, kc_block* b);
 
@@ -693,8 +689,7 @@ static void lock_block(kc_emc* em, kc_block* b)
     }
 }
 
-/* ---- the kernel
- * -------------------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static void declare_counts(kc_stmt* s, void* user)
 {

@@ -5,8 +5,7 @@
 
 #include "emit_c.h"
 
-/* ---- printing
- * --------------------------------------------------------------------------------------- */
+/* ---- printing -------------------------------------------------------------------------------- */
 
 static void put_indent(kc_emc* em)
 {
@@ -71,8 +70,7 @@ void kc_emc_loc(kc_emc* em, kc_loc loc)
     em->line_from = em->out->size;
 }
 
-/* ---- scopes
- * ----------------------------------------------------------------------------------------- */
+/* ---- scopes ---------------------------------------------------------------------------------- */
 
 void kc_emc_scope_push(kc_emc* em, kc_scope* scope, kc_stmt* s)
 {
@@ -127,8 +125,7 @@ void kc_emc_continue(kc_emc* em, kc_stmt* target)
     }
 }
 
-/* ---- storing
- * ---------------------------------------------------------------------------------------- */
+/* ---- storing --------------------------------------------------------------------------------- */
 
 /* Whether evaluating the place twice gives the same place, whatever was stored to it in between. */
 static bool is_fixed(const kc_expr* place)
@@ -219,8 +216,7 @@ static void declare(kc_emc* em, kc_stmt* s)
                     is_value ? kc_is_vector(v->type) ? " = {0}" : " = 0" : "");
 }
 
-/* ---- calls, atomics, printf
- * --------------------------------------------------------------------------- */
+/* ---- calls, atomics, printf ------------------------------------------------------------------ */
 
 static const char* result_text(kc_emc* em, kc_stmt* s)
 {
@@ -302,8 +298,7 @@ static void print(kc_emc* em, kc_stmt* s)
     kc_text_free(&list);
 }
 
-/* ---- control flow
- * --------------------------------------------------------------------------------------- */
+/* ---- control flow ---------------------------------------------------------------------------- */
 
 static void braces(kc_emc* em, const char* head, kc_block* b)
 {

@@ -5,8 +5,7 @@
 
 #include "emit_c.h"
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static const char* const reserved[] = {
     "alignas",       "alignof", "asm",      "auto",         "bool",          "break",    "case",
@@ -98,8 +97,7 @@ const char* kc_emc_var(kc_emc* em, kc_var* v)
     return p->name;
 }
 
-/* ---- types ------------------------------------------------------------------------------------
- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
 const char* kc_emc_lane_name(const kc_type* t)
 {
@@ -208,8 +206,7 @@ const char* kc_emc_field(kc_emc* em, const kc_record* r, uint32_t field)
     return s;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 static uint64_t natural_align(const kc_type* t)
 {
@@ -246,8 +243,7 @@ void kc_emc_records(kc_emc* em, kc_text* out)
     }
 }
 
-/* ---- __constant variables
- * ------------------------------------------------------------------------ */
+/* ---- __constant variables -------------------------------------------------------------------- */
 
 static void put_init(kc_emc* em, kc_text* out, const kc_expr* e);
 

@@ -4,25 +4,122 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- names --------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Words of C11 and C++17, types that the generated header uses, and macros that a header or a GNU
  * compiler defines, that a kernel may well use as a name. Sorted. */
-static const char* const reserved_words[] = {
-    "EOF", "I", "NULL", "alignas", "alignof", "and", "and_eq", "asm", "assert", "auto", "bitand",
-    "bitor", "bool", "break", "case", "catch", "char", "char16_t", "char32_t", "class", "compl",
-    "complex", "const", "const_cast", "constexpr", "continue", "decltype", "default", "delete",
-    "do", "double", "dynamic_cast", "else", "enum", "errno", "explicit", "export", "extern",
-    "false", "float", "for", "friend", "goto", "i386", "if", "imaginary", "inline", "int",
-    "int16_t", "int32_t", "int64_t", "int8_t", "linux", "long", "mutable", "namespace", "new",
-    "noexcept", "noreturn", "not", "not_eq", "nullptr", "offsetof", "operator", "or", "or_eq",
-    "private", "protected", "public", "register", "reinterpret_cast", "restrict", "return", "short",
-    "signed", "sizeof", "static", "static_assert", "static_cast", "stderr", "stdin", "stdout",
-    "struct", "switch", "template", "this", "thread_local", "throw", "true", "try", "typedef",
-    "typeid", "typename", "typeof", "uint16_t", "uint32_t", "uint64_t", "uint8_t", "union", "unix",
-    "unsigned", "using", "va_arg", "va_end", "va_start", "virtual", "void", "volatile", "wchar_t",
-    "while", "xor", "xor_eq",
-};
+static const char* const reserved_words[] = {"EOF",
+                                             "I",
+                                             "NULL",
+                                             "alignas",
+                                             "alignof",
+                                             "and",
+                                             "and_eq",
+                                             "asm",
+                                             "assert",
+                                             "auto",
+                                             "bitand",
+                                             "bitor",
+                                             "bool",
+                                             "break",
+                                             "case",
+                                             "catch",
+                                             "char",
+                                             "char16_t",
+                                             "char32_t",
+                                             "class",
+                                             "compl",
+                                             "complex",
+                                             "const",
+                                             "const_cast",
+                                             "constexpr",
+                                             "continue",
+                                             "decltype",
+                                             "default",
+                                             "delete",
+                                             "do",
+                                             "double",
+                                             "dynamic_cast",
+                                             "else",
+                                             "enum",
+                                             "errno",
+                                             "explicit",
+                                             "export",
+                                             "extern",
+                                             "false",
+                                             "float",
+                                             "for",
+                                             "friend",
+                                             "goto",
+                                             "i386",
+                                             "if",
+                                             "imaginary",
+                                             "inline",
+                                             "int",
+                                             "int16_t",
+                                             "int32_t",
+                                             "int64_t",
+                                             "int8_t",
+                                             "linux",
+                                             "long",
+                                             "mutable",
+                                             "namespace",
+                                             "new",
+                                             "noexcept",
+                                             "noreturn",
+                                             "not",
+                                             "not_eq",
+                                             "nullptr",
+                                             "offsetof",
+                                             "operator",
+                                             "or",
+                                             "or_eq",
+                                             "private",
+                                             "protected",
+                                             "public",
+                                             "register",
+                                             "reinterpret_cast",
+                                             "restrict",
+                                             "return",
+                                             "short",
+                                             "signed",
+                                             "sizeof",
+                                             "static",
+                                             "static_assert",
+                                             "static_cast",
+                                             "stderr",
+                                             "stdin",
+                                             "stdout",
+                                             "struct",
+                                             "switch",
+                                             "template",
+                                             "this",
+                                             "thread_local",
+                                             "throw",
+                                             "true",
+                                             "try",
+                                             "typedef",
+                                             "typeid",
+                                             "typename",
+                                             "typeof",
+                                             "uint16_t",
+                                             "uint32_t",
+                                             "uint64_t",
+                                             "uint8_t",
+                                             "union",
+                                             "unix",
+                                             "unsigned",
+                                             "using",
+                                             "va_arg",
+                                             "va_end",
+                                             "va_start",
+                                             "virtual",
+                                             "void",
+                                             "volatile",
+                                             "wchar_t",
+                                             "while",
+                                             "xor",
+                                             "xor_eq"};
 
 static bool is_reserved(const char* name)
 {
@@ -48,8 +145,10 @@ bool kc_is_prefix(const char* name)
         if (!isalnum((unsigned char)*c) && *c != '_')
             return false;
     /* kept for the implementation, and for khal itself */
-    const bool is_implementations = name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
-    return !is_implementations && strcmp(name, "khal") != 0 && strncmp(name, "khal_", 5) != 0 && strcmp(name, "main") != 0;
+    const bool is_implementations =
+        name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
+    return !is_implementations && strcmp(name, "khal") != 0 && strncmp(name, "khal_", 5) != 0 &&
+           strcmp(name, "main") != 0;
 }
 
 const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index)
@@ -72,7 +171,8 @@ static void declare(scope* s, kc_loc loc, const char* name)
 {
     for (uint32_t i = 0; i < s->count; i++)
         if (strcmp(s->names[i], name) == 0) {
-            kc_error(s->m->diags, loc, KC_DIAG_NAME, "%s would have two things named '%s': rename one of them", s->what, name);
+            kc_error(s->m->diags, loc, KC_DIAG_NAME,
+                     "%s would have two things named '%s': rename one of them", s->what, name);
             return;
         }
     if (s->count == s->capacity) {
@@ -86,9 +186,10 @@ static void declare(scope* s, kc_loc loc, const char* name)
     s->names[s->count++] = name;
 }
 
-/* ---- types --------------------------------------------------------------------------------------- */
+/* ---- types ----------------------------------------------------------------------------------- */
 
-static const char* scalar_name(const kc_type* t) /* as khal_slice_ and the vector types of kernel.h have it */
+static const char*
+scalar_name(const kc_type* t) /* as khal_slice_ and the vector types of kernel.h have it */
 {
     if (t->kind == KC_TYPE_VOID)
         return "void";
@@ -127,7 +228,7 @@ typedef struct printer {
     scope globals;
     host_record* records; /* what others need comes first */
     uint32_t record_count;
-    const char** slices;  /* names of the slice types that were declared */
+    const char** slices; /* names of the slice types that were declared */
     uint32_t slice_count;
 } printer;
 
@@ -200,7 +301,8 @@ static void put_padding(printer* p, int depth, uint64_t at, uint64_t bytes)
 
 static void put_fields(printer* p, const host_record* r, int depth, scope* members);
 
-static void put_field(printer* p, const kc_field* field, uint32_t index, int depth, scope* members, kc_loc loc)
+static void put_field(printer* p, const kc_field* field, uint32_t index, int depth, scope* members,
+                      kc_loc loc)
 {
     const kc_type* base = field->type;
     while (base->kind == KC_TYPE_ARRAY)
@@ -241,7 +343,8 @@ static void put_fields(printer* p, const host_record* r, int depth, scope* membe
 }
 
 /* `base` is the offset of the record in the outermost one, whose layout is asserted. */
-static void put_layout_asserts(printer* p, const char* type_name, const host_record* r, uint64_t base)
+static void put_layout_asserts(printer* p, const char* type_name, const host_record* r,
+                               uint64_t base)
 {
     const kc_record* record = r->record;
     for (uint32_t i = 0; i < record->field_count; i++) {
@@ -249,11 +352,14 @@ static void put_layout_asserts(printer* p, const char* type_name, const host_rec
         if (!field->type->size)
             continue;
         if (!field->name[0] && field->type->kind == KC_TYPE_STRUCT) {
-            put_layout_asserts(p, type_name, find_record(p, field->type->record), base + field->offset);
+            put_layout_asserts(p, type_name, find_record(p, field->type->record),
+                               base + field->offset);
             continue;
         }
-        kc_putf(p->out, "KHAL_STATIC_ASSERT(offsetof(%s, %s) == %" PRIu64 ", \"laid out as in the kernel\");\n", type_name,
-                kc_member_name(p->m, field->name, i), base + field->offset);
+        kc_putf(p->out,
+                "KHAL_STATIC_ASSERT(offsetof(%s, %s) == %" PRIu64
+                ", \"laid out as in the kernel\");\n",
+                type_name, kc_member_name(p->m, field->name, i), base + field->offset);
     }
 }
 
@@ -288,14 +394,17 @@ static void put_record(printer* p, const host_record* r)
     kc_putf(p->out, "} %s;\n", name);
     if (r->is_packed)
         kc_put(p->out, "#pragma pack(pop)\n");
-    kc_putf(p->out, "KHAL_STATIC_ASSERT(sizeof(%s) == %" PRIu64 ", \"laid out as in the kernel\");\n", name, record->size);
+    kc_putf(p->out,
+            "KHAL_STATIC_ASSERT(sizeof(%s) == %" PRIu64 ", \"laid out as in the kernel\");\n", name,
+            record->size);
     put_layout_asserts(p, name, r, 0);
     kc_put(p->out, "\n");
 }
 
-/* ---- slices -------------------------------------------------------------------------------------- */
+/* ---- slices ---------------------------------------------------------------------------------- */
 
-/* What follows `khal_slice_` in the type of a slice of `element`; khal.h has those of scalars and vectors. */
+/* What follows `khal_slice_` in the type of a slice of `element`; khal.h has those of scalars and
+ * vectors. */
 static const char* slice_suffix(const printer* p, const kc_type* element, bool* out_is_own)
 {
     const kc_type* base = element;
@@ -303,13 +412,16 @@ static const char* slice_suffix(const printer* p, const kc_type* element, bool* 
     for (; base->kind == KC_TYPE_ARRAY; base = base->element)
         dims = kc_format(p->m->arena, "%s_%" PRIu64, dims, base->count);
     *out_is_own = base != element || base->kind == KC_TYPE_STRUCT;
-    const char* name = base->kind == KC_TYPE_STRUCT ? kc_format(p->m->arena, "%s_%s", p->m->name, base->record->name)
-                       : base->kind == KC_TYPE_VECTOR
-                           ? kc_format(p->m->arena, "%s%u", scalar_name(base->element), (unsigned)base->count)
-                           : scalar_name(base);
+    const char* name =
+        base->kind == KC_TYPE_STRUCT
+            ? kc_format(p->m->arena, "%s_%s", p->m->name, base->record->name)
+        : base->kind == KC_TYPE_VECTOR
+            ? kc_format(p->m->arena, "%s%u", scalar_name(base->element), (unsigned)base->count)
+            : scalar_name(base);
     if (base == element)
         return name;
-    return kc_format(p->m->arena, "%s%s_array%s", base->kind == KC_TYPE_STRUCT ? "" : kc_format(p->m->arena, "%s_", p->m->name),
+    return kc_format(p->m->arena, "%s%s_array%s",
+                     base->kind == KC_TYPE_STRUCT ? "" : kc_format(p->m->arena, "%s_", p->m->name),
                      name, dims);
 }
 
@@ -327,24 +439,29 @@ static void put_slice_type(printer* p, const kc_type* element, kc_loc loc)
     kc_putf(p->out, "KHAL_SLICE_TYPE(%s, %" PRIu64 ")\n", suffix, element->size);
 }
 
-/* ---- kernels ------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 static const char* access_text(uint32_t access)
 {
-    return access == KHAL_ACCESS_READ ? "read" : access == KHAL_ACCESS_WRITE ? "written" : "read and written";
+    return access == KHAL_ACCESS_READ    ? "read"
+           : access == KHAL_ACCESS_WRITE ? "written"
+                                         : "read and written";
 }
 
-static void put_member(printer* p, const kc_var* param, const khal_arg_info* arg, uint32_t index, scope* members)
+static void put_member(printer* p, const kc_var* param, const khal_arg_info* arg, uint32_t index,
+                       scope* members)
 {
     const char* name = kc_member_name(p->m, param->name, index);
     if (arg->kind == KHAL_ARG_LOCAL) {
         name = kc_format(p->m->arena, "%s_count", name);
-        kc_putf(p->out, "    uint64_t %s; /* __local %s: elements for each work-group */\n", name, arg->type_name);
+        kc_putf(p->out, "    uint64_t %s; /* __local %s: elements for each work-group */\n", name,
+                arg->type_name);
     } else if (arg->kind == KHAL_ARG_VALUE) {
         kc_putf(p->out, "    %s %s;\n", host_type(p, param->type), name);
     } else {
         bool is_own = false;
-        kc_putf(p->out, "    khal_slice_%s %s; /* %s%s */\n", slice_suffix(p, param->type->element, &is_own), name,
+        kc_putf(p->out, "    khal_slice_%s %s; /* %s%s */\n",
+                slice_suffix(p, param->type->element, &is_own), name,
                 arg->kind == KHAL_ARG_CONSTANT ? "__constant, " : "", access_text(arg->access));
     }
     declare(members, param->loc, name);
@@ -357,8 +474,8 @@ static void put_kernel(printer* p, const kc_function* f, const khal_kernel_info*
     const char* name = kc_format(p->m->arena, "%s_%s", lib, f->name);
     kc_putf(out, "/* %s, line %u. ", f->name, f->loc.line);
     if (kernel->workgroup_size[0])
-        kc_putf(out, "Work-groups of %u x %u x %u", kernel->workgroup_size[0], kernel->workgroup_size[1],
-                kernel->workgroup_size[2]);
+        kc_putf(out, "Work-groups of %u x %u x %u", kernel->workgroup_size[0],
+                kernel->workgroup_size[1], kernel->workgroup_size[2]);
     else
         kc_put(out, "Work-groups of any size");
     if (kernel->flags & KHAL_KERNEL_HAS_BARRIER)
@@ -368,14 +485,17 @@ static void put_kernel(printer* p, const kc_function* f, const khal_kernel_info*
     kc_put(out, ". */\n");
 
     kc_putf(out, "typedef struct %s_args {\n", name);
-    scope members = {.m = p->m, .what = kc_format(p->m->arena, "the argument struct of kernel '%s'", f->name)};
+    scope members = {.m = p->m,
+                     .what = kc_format(p->m->arena, "the argument struct of kernel '%s'", f->name)};
     for (uint32_t i = 0; i < f->param_count; i++)
         put_member(p, f->params[i], &kernel->args[i], i, &members);
     if (!f->param_count)
         kc_put(out, "    uint8_t none; /* the kernel takes no arguments */\n");
     kc_putf(out, "} %s_args;\n", name);
-    kc_putf(out, "khal_status %s(const struct %s* k, khal_pass* pass, khal_grid grid,\n    const struct %s_args* args);\n", name, lib,
-            name);
+    kc_putf(out,
+            "khal_status %s(const struct %s* k, khal_pass* pass, khal_grid grid,\n    const struct "
+            "%s_args* args);\n",
+            name, lib, name);
     kc_putf(out, "khal_function* %s_function(const struct %s* k);\n\n", name, lib);
 
     declare(&p->globals, f->loc, name);
@@ -404,38 +524,49 @@ static void put_head(printer* p)
     kc_put(p->out, "; changes are lost when it is made again.\n *\n");
     kc_putf(p->out,
             " *   %s* k;\n"
-            " *   %s_load(device, &k);                               // a reference; %s_release(k) drops it\n"
-            " *   %s_KERNEL(k, pass, khal_threads(n, 1, 1), &args);   // records a dispatch in the pass\n"
-            " *   %s_KERNEL_function(k)                               // the kernel as khal_dispatch_desc takes it\n"
+            " *   %s_load(device, &k);                               // a reference; %s_release(k) "
+            "drops it\n"
+            " *   %s_KERNEL(k, pass, khal_threads(n, 1, 1), &args);   // records a dispatch in the "
+            "pass\n"
+            " *   %s_KERNEL_function(k)                               // the kernel as "
+            "khal_dispatch_desc takes it\n"
             " *\n"
-            " * A launcher returns what khal_pass_dispatch does; its status may be left unread, for submit repeats it. It may be\n"
-            " * called from any thread that may use the pass. A `k` or `args` that is NULL is the error ARGUMENT_NULL. */\n",
+            " * A launcher returns what khal_pass_dispatch does; its status may be left unread, "
+            "for submit repeats it. It may be\n"
+            " * called from any thread that may use the pass. A `k` or `args` that is NULL is the "
+            "error ARGUMENT_NULL. */\n",
             n, n, n, n, n);
     kc_putf(p->out, "#ifndef KHAL_GENERATED_%s_H\n#define KHAL_GENERATED_%s_H\n\n", n, n);
-    kc_put(p->out, "#include <stddef.h>\n#include <stdint.h>\n\n#include <khal/kernel.h>\n#include <khal/khal.h>\n\n");
-    kc_put(p->out, "/* Another kernel's arguments must not compile; older C compilers only warn. */\n"
-                   "#if defined(__GNUC__) && !defined(__cplusplus)\n"
-                   "#pragma GCC diagnostic error \"-Wincompatible-pointer-types\"\n"
-                   "#endif\n\n");
+    kc_put(p->out, "#include <stddef.h>\n#include <stdint.h>\n\n#include <khal/kernel.h>\n#include "
+                   "<khal/khal.h>\n\n");
+    kc_put(p->out,
+           "/* Another kernel's arguments must not compile; older C compilers only warn. */\n"
+           "#if defined(__GNUC__) && !defined(__cplusplus)\n"
+           "#pragma GCC diagnostic error \"-Wincompatible-pointer-types\"\n"
+           "#endif\n\n");
     kc_put(p->out, "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
     kc_putf(p->out,
             "typedef struct %s %s;\n"
             "extern const khal_kernel_library %s_library;\n"
             "/* Loads the module and creates all its kernels. */\n"
-            "KHAL_MUST_USE khal_status %s_load_at(const char* file, int line, khal_device* device, struct %s** out_k);\n"
+            "KHAL_MUST_USE khal_status %s_load_at(const char* file, int line, khal_device* device, "
+            "struct %s** out_k);\n"
             "#define %s_load(...) %s_load_at(__FILE__, __LINE__, __VA_ARGS__)\n"
-            "/* The same in two steps that never block: poll gives KHAL_NOT_READY until the launchers can be used. */\n"
+            "/* The same in two steps that never block: poll gives KHAL_NOT_READY until the "
+            "launchers can be used. */\n"
             "KHAL_MUST_USE khal_status %s_load_begin(khal_device* device, struct %s** out_k);\n"
             "KHAL_MUST_USE khal_status %s_load_poll(struct %s* k);\n"
             "void %s_retain(struct %s* k);\n"
             "void %s_release(struct %s* k);\n\n",
             n, n, n, n, n, n, n, n, n, n, n, n, n, n, n);
-    static const char* const own[] = {"library", "load", "load_at", "load_begin", "load_poll", "retain", "release"};
+    static const char* const own[] = {"library",   "load",   "load_at", "load_begin",
+                                      "load_poll", "retain", "release"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         declare(&p->globals, (kc_loc){0}, kc_format(p->m->arena, "%s_%s", n, own[i]));
 }
 
-void kc_emit_header(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels)
+void kc_emit_header(kc_text* out, kc_module* m, uint32_t kernel_count,
+                    const khal_kernel_info* kernels)
 {
     printer p = {.out = out, .m = m, .globals = {.m = m, .what = "the generated header"}};
     p.records = KC_NEW_ARRAY(m->arena, host_record, m->record_count + 1);

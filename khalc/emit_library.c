@@ -12,8 +12,10 @@ typedef struct level {
 
 static const level levels[] = {
     {"base", NULL, NULL, NULL, "KHAL_CPU_LEVEL_BASE"},
-    {"v3", "KHAL_CPU_HAVE_X86_V3", "KHAL_CPU_TARGET_V3_BEGIN", "KHAL_CPU_TARGET_V3_END", "KHAL_CPU_LEVEL_X86_V3"},
-    {"v4", "KHAL_CPU_HAVE_X86_V4", "KHAL_CPU_TARGET_V4_BEGIN", "KHAL_CPU_TARGET_V4_END", "KHAL_CPU_LEVEL_X86_V4"},
+    {"v3", "KHAL_CPU_HAVE_X86_V3", "KHAL_CPU_TARGET_V3_BEGIN", "KHAL_CPU_TARGET_V3_END",
+     "KHAL_CPU_LEVEL_X86_V3"},
+    {"v4", "KHAL_CPU_HAVE_X86_V4", "KHAL_CPU_TARGET_V4_BEGIN", "KHAL_CPU_TARGET_V4_END",
+     "KHAL_CPU_LEVEL_X86_V4"},
 };
 #define LEVEL_COUNT (sizeof levels / sizeof levels[0])
 
@@ -55,12 +57,14 @@ static void put_args(kc_text* out, const khal_kernel_info* k)
         put_string(out, a->type_name);
         kc_putf(out, ", .kind = %s", kind_name(a->kind));
         if (a->access)
-            kc_putf(out, ", .access = %s%s%s", a->access & KHAL_ACCESS_READ ? "KHAL_ACCESS_READ" : "",
+            kc_putf(out, ", .access = %s%s%s",
+                    a->access & KHAL_ACCESS_READ ? "KHAL_ACCESS_READ" : "",
                     a->access == (KHAL_ACCESS_READ | KHAL_ACCESS_WRITE) ? " | " : "",
                     a->access & KHAL_ACCESS_WRITE ? "KHAL_ACCESS_WRITE" : "");
         if (a->index)
             kc_putf(out, ", .index = %u", a->index);
-        kc_putf(out, ", .element_size = %u, .element_align = %u", a->element_size, a->element_align);
+        kc_putf(out, ", .element_size = %u, .element_align = %u", a->element_size,
+                a->element_align);
         if (a->offset)
             kc_putf(out, ", .offset = %u", a->offset);
         kc_put(out, "},\n");
@@ -70,9 +74,14 @@ static void put_args(kc_text* out, const khal_kernel_info* k)
 
 static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
 {
-    static const struct { uint32_t flag; const char* name; } flags[] = {
-        {KHAL_KERNEL_HAS_BARRIER, "KHAL_KERNEL_HAS_BARRIER"}, {KHAL_KERNEL_HAS_PRINTF, "KHAL_KERNEL_HAS_PRINTF"},
-        {KHAL_KERNEL_HAS_ATOMICS, "KHAL_KERNEL_HAS_ATOMICS"}, {KHAL_KERNEL_HAS_FP64, "KHAL_KERNEL_HAS_FP64"},
+    static const struct {
+        uint32_t flag;
+        const char* name;
+    } flags[] = {
+        {KHAL_KERNEL_HAS_BARRIER, "KHAL_KERNEL_HAS_BARRIER"},
+        {KHAL_KERNEL_HAS_PRINTF, "KHAL_KERNEL_HAS_PRINTF"},
+        {KHAL_KERNEL_HAS_ATOMICS, "KHAL_KERNEL_HAS_ATOMICS"},
+        {KHAL_KERNEL_HAS_FP64, "KHAL_KERNEL_HAS_FP64"},
     };
     kc_put(out, "    {.name = ");
     put_string(out, k->name);
@@ -81,8 +90,8 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
     kc_putf(out,
             ", .arg_count = %u, .binding_count = %u, .local_count = %u, .push_constant_size = %u,\n"
             "     .workgroup_size = {%u, %u, %u}, .local_memory_size = %u, .flags = ",
-            k->arg_count, k->binding_count, k->local_count, k->push_constant_size, k->workgroup_size[0], k->workgroup_size[1],
-            k->workgroup_size[2], k->local_memory_size);
+            k->arg_count, k->binding_count, k->local_count, k->push_constant_size,
+            k->workgroup_size[0], k->workgroup_size[1], k->workgroup_size[2], k->local_memory_size);
     const char* separator = "";
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (k->flags & flags[i].flag) {
@@ -92,13 +101,16 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
     kc_put(out, *separator ? "},\n" : "0},\n");
 }
 
-static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels)
+static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count,
+                       const khal_kernel_info* kernels)
 {
     kc_put(out, "static const khal_code khal_cpu_codes[] = {\n");
     for (size_t i = 0; i < LEVEL_COUNT; i++) {
         if (levels[i].condition)
             kc_putf(out, "#if %s\n", levels[i].condition);
-        kc_putf(out, "    {.format = KHAL_FORMAT_CPU, .level = %s, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_%s},\n",
+        kc_putf(out,
+                "    {.format = KHAL_FORMAT_CPU, .level = %s, .abi = KHAL_CPU_ABI, .cpu_kernels = "
+                "khal_cpu_kernels_%s},\n",
                 levels[i].id, levels[i].suffix);
         if (levels[i].condition)
             kc_put(out, "#endif\n");
@@ -125,10 +137,12 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count, 
 static void put_handle_functions(kc_text* out, const char* n)
 {
     kc_putf(out,
-            "khal_status %s_load_at(const char* file, int line, khal_device* device, struct %s** out_k)\n"
+            "khal_status %s_load_at(const char* file, int line, khal_device* device, struct %s** "
+            "out_k)\n"
             "{\n"
             "    khal_kernels* k = NULL;\n"
-            "    const khal_status status = khal_kernels_load_at(file, line, device, &%s_library, out_k ? &k : NULL);\n"
+            "    const khal_status status = khal_kernels_load_at(file, line, device, &%s_library, "
+            "out_k ? &k : NULL);\n"
             "    if (status == KHAL_OK)\n"
             "        *out_k = (struct %s*)k;\n"
             "    return status;\n"
@@ -136,20 +150,23 @@ static void put_handle_functions(kc_text* out, const char* n)
             "khal_status %s_load_begin(khal_device* device, struct %s** out_k)\n"
             "{\n"
             "    khal_kernels* k = NULL;\n"
-            "    const khal_status status = khal_kernels_load_begin(device, &%s_library, out_k ? &k : NULL);\n"
+            "    const khal_status status = khal_kernels_load_begin(device, &%s_library, out_k ? "
+            "&k : NULL);\n"
             "    if (status == KHAL_OK)\n"
             "        *out_k = (struct %s*)k;\n"
             "    return status;\n"
             "}\n\n",
             n, n, n, n, n, n, n, n);
     kc_putf(out,
-            "khal_status %s_load_poll(struct %s* k)\n{\n    return khal_kernels_load_poll((khal_kernels*)k);\n}\n\n"
+            "khal_status %s_load_poll(struct %s* k)\n{\n    return "
+            "khal_kernels_load_poll((khal_kernels*)k);\n}\n\n"
             "void %s_retain(struct %s* k)\n{\n    khal_kernels_retain((khal_kernels*)k);\n}\n\n"
             "void %s_release(struct %s* k)\n{\n    khal_kernels_release((khal_kernels*)k);\n}\n\n",
             n, n, n, n, n, n);
 }
 
-static void put_launcher(kc_text* out, kc_module* m, const kc_function* f, const khal_kernel_info* kernel, uint32_t index)
+static void put_launcher(kc_text* out, kc_module* m, const kc_function* f,
+                         const khal_kernel_info* kernel, uint32_t index)
 {
     const char* n = m->name;
     kc_putf(out,
@@ -170,10 +187,12 @@ static void put_launcher(kc_text* out, kc_module* m, const kc_function* f, const
     if (kernel->binding_count) {
         kc_putf(out, "    khal_slice bindings[%u];\n", kernel->binding_count);
         for (uint32_t i = 0; i < kernel->arg_count; i++)
-            if (kernel->args[i].kind == KHAL_ARG_BUFFER || kernel->args[i].kind == KHAL_ARG_CONSTANT)
+            if (kernel->args[i].kind == KHAL_ARG_BUFFER ||
+                kernel->args[i].kind == KHAL_ARG_CONSTANT)
                 kc_putf(out, "    bindings[%u] = args->%s.slice;\n", kernel->args[i].index,
                         kc_member_name(m, f->params[i]->name, i));
-        kc_putf(out, "    desc.bindings = bindings;\n    desc.binding_count = %u;\n", kernel->binding_count);
+        kc_putf(out, "    desc.bindings = bindings;\n    desc.binding_count = %u;\n",
+                kernel->binding_count);
     }
     if (kernel->push_constant_size) {
         kc_putf(out, "    unsigned char values[%u] = {0};\n", kernel->push_constant_size);
@@ -182,12 +201,14 @@ static void put_launcher(kc_text* out, kc_module* m, const kc_function* f, const
             if (a->kind != KHAL_ARG_VALUE)
                 continue;
             const char* member = kc_member_name(m, f->params[i]->name, i);
-            kc_putf(out,
-                    "    KHAL_STATIC_ASSERT(sizeof args->%s == %u, \"as large as in the kernel\");\n"
-                    "    memcpy(values + %u, &args->%s, sizeof args->%s);\n",
-                    member, a->element_size, a->offset, member, member);
+            kc_putf(
+                out,
+                "    KHAL_STATIC_ASSERT(sizeof args->%s == %u, \"as large as in the kernel\");\n"
+                "    memcpy(values + %u, &args->%s, sizeof args->%s);\n",
+                member, a->element_size, a->offset, member, member);
         }
-        kc_putf(out, "    desc.push_constants = values;\n    desc.push_constant_size = %u;\n", kernel->push_constant_size);
+        kc_putf(out, "    desc.push_constants = values;\n    desc.push_constant_size = %u;\n",
+                kernel->push_constant_size);
     }
     if (kernel->local_count) {
         kc_putf(out, "    uint64_t local_sizes[%u];\n", kernel->local_count);
@@ -195,22 +216,28 @@ static void put_launcher(kc_text* out, kc_module* m, const kc_function* f, const
             const khal_arg_info* a = &kernel->args[i];
             if (a->kind != KHAL_ARG_LOCAL)
                 continue;
-            const char* member = kc_format(m->arena, "%s_count", kc_member_name(m, f->params[i]->name, i));
-            kc_putf(out, "    local_sizes[%u] = args->%s <= UINT64_MAX / %uu ? args->%s * %uu : UINT64_MAX;\n", a->index, member,
-                    a->element_size ? a->element_size : 1, member, a->element_size);
+            const char* member =
+                kc_format(m->arena, "%s_count", kc_member_name(m, f->params[i]->name, i));
+            kc_putf(out,
+                    "    local_sizes[%u] = args->%s <= UINT64_MAX / %uu ? args->%s * %uu : "
+                    "UINT64_MAX;\n",
+                    a->index, member, a->element_size ? a->element_size : 1, member,
+                    a->element_size);
         }
-        kc_putf(out, "    desc.local_sizes = local_sizes;\n    desc.local_count = %u;\n", kernel->local_count);
+        kc_putf(out, "    desc.local_sizes = local_sizes;\n    desc.local_count = %u;\n",
+                kernel->local_count);
     }
     kc_put(out, "    return khal_pass_dispatch(pass, &desc, NULL);\n}\n\n");
 }
 
-void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels,
-                     const char* header_name)
+void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
+                     const khal_kernel_info* kernels, const char* header_name)
 {
     const size_t stem_size = strlen(header_name) - strlen("h");
     const char* self = kc_format(m->arena, "%.*sc", (int)stem_size, header_name); /* NAME.khal.c */
     kc_putf(out,
-            "/* Made by khalc; changes are lost when it is made again. It includes itself once for each SIMD level. */\n"
+            "/* Made by khalc; changes are lost when it is made again. It includes itself once for "
+            "each SIMD level. */\n"
             "#ifndef KHAL_CPU_NAME\n"
             "#include \"%s\"\n\n"
             "#include <string.h>\n\n"
@@ -220,7 +247,10 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count, const kh
         const level* l = &levels[i];
         if (l->condition)
             kc_putf(out, "#if %s\n%s\n", l->condition, l->begin);
-        kc_putf(out, "#define KHAL_CPU_NAME(x) khal_cpu_##x##_%s\n#include \"%s\"\n#undef KHAL_CPU_NAME\n", l->suffix, self);
+        kc_putf(
+            out,
+            "#define KHAL_CPU_NAME(x) khal_cpu_##x##_%s\n#include \"%s\"\n#undef KHAL_CPU_NAME\n",
+            l->suffix, self);
         if (l->condition)
             kc_putf(out, "%s\n#endif\n", l->end);
     }

@@ -29,10 +29,13 @@ enum { EXIT_OK = 0, EXIT_ERRORS = 1, EXIT_USAGE = 2, EXIT_NO_MEMORY = 3 };
 
 static const char help[] =
     "usage: khalc [options] kernels.cl -o kernels\n"
-    "Compiles OpenCL C kernels into kernels.khal.h and kernels.khal.c: typed launchers for libkhal, and the kernels.\n"
+    "Compiles OpenCL C kernels into kernels.khal.h and kernels.khal.c: typed launchers for "
+    "libkhal, and the kernels.\n"
     "\n"
-    "  -o BASE             where to write; its last part is the prefix of all names, a C identifier\n"
-    "  --emit=WHAT         print to standard output, or to the file that -o names: ir, c (kernels.khal.c) or\n"
+    "  -o BASE             where to write; its last part is the prefix of all names, a C "
+    "identifier\n"
+    "  --emit=WHAT         print to standard output, or to the file that -o names: ir, c "
+    "(kernels.khal.c) or\n"
     "                      header (kernels.khal.h)\n"
     "  -I DIR              search DIR for included files; <khal/kernel.h> is found without\n"
     "  -D NAME[=VALUE]     define a macro\n"
@@ -47,7 +50,8 @@ static const char help[] =
     "  --help, --version\n"
     "  --                  what follows is the file, whatever it looks like\n"
     "\n"
-    "Exit status: 0, or 1 after errors in the source, 2 for a wrong command line, 3 when memory runs out. Nothing is written\n"
+    "Exit status: 0, or 1 after errors in the source, 2 for a wrong command line, 3 when memory "
+    "runs out. Nothing is written\n"
     "unless the status is 0.\n";
 
 typedef enum emit_kind { EMIT_LIBRARY, EMIT_IR, EMIT_C, EMIT_HEADER } emit_kind;
@@ -69,9 +73,10 @@ typedef struct context {
 
 #define NOWHERE ((kc_loc){0})
 
-/* ---- the command line ------------------------------------------------------------------------------ */
+/* ---- the command line ------------------------------------------------------------------------ */
 
-/* The value of an option that is spelled `-X value` or `-Xvalue`; NULL with a diagnostic when there is none. */
+/* The value of an option that is spelled `-X value` or `-Xvalue`; NULL with a diagnostic when there
+ * is none. */
 static const char* option_value(context* c, const char* option, int argc, char** argv, int* i)
 {
     const size_t n = strlen(option);
@@ -90,7 +95,8 @@ static bool set_once(context* c, const char** slot, const char* option, const ch
     if (!value)
         return false;
     if (*slot) {
-        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "'%s' is given twice: '%s' and '%s'", option, *slot, value);
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "'%s' is given twice: '%s' and '%s'", option,
+                 *slot, value);
         return false;
     }
     *slot = value;
@@ -99,7 +105,10 @@ static bool set_once(context* c, const char** slot, const char* option, const ch
 
 static bool parse_emit(context* c, command* cmd, const char* what)
 {
-    static const struct { const char* name; emit_kind kind; } kinds[] = {{"ir", EMIT_IR}, {"c", EMIT_C}, {"header", EMIT_HEADER}};
+    static const struct {
+        const char* name;
+        emit_kind kind;
+    } kinds[] = {{"ir", EMIT_IR}, {"c", EMIT_C}, {"header", EMIT_HEADER}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(what, kinds[i].name) == 0) {
             if (cmd->is_emit_given && cmd->emit != kinds[i].kind) {
@@ -120,7 +129,8 @@ static bool starts_with(const char* s, const char* prefix)
 }
 
 /* Options that go on to clang, each as it was spelled. Takes the argument or says nothing. */
-static bool parse_clang_option(context* c, int argc, char** argv, int* i, const char** args, uint32_t* count, bool* out_ok)
+static bool parse_clang_option(context* c, int argc, char** argv, int* i, const char** args,
+                               uint32_t* count, bool* out_ok)
 {
     static const char* const with_value[] = {"-I", "-D", "-U"};
     const char* arg = argv[*i];
@@ -143,8 +153,8 @@ static bool parse_clang_option(context* c, int argc, char** argv, int* i, const 
             return true;
         }
     /* -Wp, -Wa and -Wl are no warnings: they hand options to tools that khalc does not run. */
-    const bool is_warning = starts_with(arg, "-W") && !starts_with(arg, "-Wp,") && !starts_with(arg, "-Wa,") &&
-                            !starts_with(arg, "-Wl,") && arg[2];
+    const bool is_warning = starts_with(arg, "-W") && !starts_with(arg, "-Wp,") &&
+                            !starts_with(arg, "-Wa,") && !starts_with(arg, "-Wl,") && arg[2];
     if (is_warning || strcmp(arg, "-w") == 0 || (starts_with(arg, "-cl-") && arg[4])) {
         args[(*count)++] = arg;
         return true;
@@ -163,7 +173,8 @@ static bool set_input(context* c, command* cmd, const char* path)
         return false;
     }
     if (cmd->build.input) {
-        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "more than one source file: '%s' and '%s'", cmd->build.input, path);
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "more than one source file: '%s' and '%s'",
+                 cmd->build.input, path);
         return false;
     }
     /* clang would take it for an option */
@@ -171,7 +182,8 @@ static bool set_input(context* c, command* cmd, const char* path)
     return true;
 }
 
-static bool parse_option(context* c, command* cmd, int argc, char** argv, int* i, const char** clang_args)
+static bool parse_option(context* c, command* cmd, int argc, char** argv, int* i,
+                         const char** clang_args)
 {
     const char* arg = argv[*i];
     bool ok = true;
@@ -193,7 +205,8 @@ static bool parse_option(context* c, command* cmd, int argc, char** argv, int* i
     }
     if (parse_clang_option(c, argc, argv, i, clang_args, &cmd->build.clang_arg_count, &ok))
         return ok;
-    kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "unknown option '%s'; --help lists those that there are", arg);
+    kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE,
+             "unknown option '%s'; --help lists those that there are", arg);
     return false;
 }
 
@@ -224,7 +237,8 @@ static bool choose_name(context* c, command* cmd)
     }
     if (!kc_is_prefix(base)) {
         kc_error(&c->diags, NOWHERE, KC_DIAG_NAME,
-                 "'%s' can't be the prefix of generated names: the last part of what -o names must be a C identifier, no word of "
+                 "'%s' can't be the prefix of generated names: the last part of what -o names must "
+                 "be a C identifier, no word of "
                  "C or C++, and must not begin with khal_",
                  base);
         return false;
@@ -250,19 +264,22 @@ static bool parse_command(context* c, command* cmd, int argc, char** argv)
     if (!ok)
         return false;
     if (!cmd->build.input)
-        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "there is no source file; --help tells how khalc is called");
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE,
+                 "there is no source file; --help tells how khalc is called");
     else if (!cmd->output && cmd->emit == EMIT_LIBRARY)
-        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "-o is missing: what the output is to be called");
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE,
+                 "-o is missing: what the output is to be called");
     else if (cmd->dependency_file && !cmd->wants_dependencies)
         kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "-MF without -MD");
     else if (cmd->wants_dependencies && !cmd->output)
-        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "-MD without -o: the list says what the output depends on");
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE,
+                 "-MD without -o: the list says what the output depends on");
     else
         return choose_name(c, cmd);
     return false;
 }
 
-/* ---- output files: all of them or none --------------------------------------------------------------- */
+/* ---- output files: all of them or none ------------------------------------------------------- */
 
 typedef struct output_file {
     const char* path;
@@ -294,8 +311,10 @@ static bool check_target(context* c, output_file* files, size_t index, const cha
         return output_error(c, f, "can't be written", EISDIR);
     f->is_special = !S_ISREG(target.st_mode);
 #ifndef _WIN32
-    if (stat(input, &source) == 0 && source.st_dev == target.st_dev && source.st_ino == target.st_ino) {
-        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "'%s' is the source itself, and would be overwritten", f->path);
+    if (stat(input, &source) == 0 && source.st_dev == target.st_dev &&
+        source.st_ino == target.st_ino) {
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE,
+                 "'%s' is the source itself, and would be overwritten", f->path);
         return false;
     }
 #else
@@ -397,7 +416,8 @@ static void put_dependency_path(kc_text* out, const char* path)
     }
 }
 
-static void put_dependencies(kc_text* out, const output_file* files, size_t count, const kc_dependencies* dependencies)
+static void put_dependencies(kc_text* out, const output_file* files, size_t count,
+                             const kc_dependencies* dependencies)
 {
     for (size_t i = 0; i < count; i++) {
         put_dependency_path(out, files[i].path);
@@ -410,13 +430,14 @@ static void put_dependencies(kc_text* out, const output_file* files, size_t coun
     kc_put(out, "\n");
 }
 
-/* ---- compiling ----------------------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 typedef struct product {
     kc_text ir, header, library;
 } product;
 
-/* Runs the passes. The IR is verified after each that changes it: a fault there must not become wrong code. */
+/* Runs the passes. The IR is verified after each that changes it: a fault there must not become
+ * wrong code. */
 static bool analyse(kc_module* m)
 {
     if (!kc_verify_module(m))
@@ -443,7 +464,8 @@ static bool compile(context* c, const command* cmd, product* out)
     khal_kernel_info* kernels = NULL;
     const uint32_t kernel_count = kc_reflect(m, &kernels);
     if (!kernel_count && !c->diags.error_count)
-        kc_error(&c->diags, (kc_loc){.file = cmd->build.input}, KC_DIAG_NO_KERNEL, "the file has no kernel");
+        kc_error(&c->diags, (kc_loc){.file = cmd->build.input}, KC_DIAG_NO_KERNEL,
+                 "the file has no kernel");
     if (c->diags.error_count)
         return false;
     kc_print_module(&out->ir, m);
@@ -451,19 +473,25 @@ static bool compile(context* c, const command* cmd, product* out)
     if (c->diags.error_count)
         return false;
     if (cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C)
-        kc_emit_library(&out->library, m, kernel_count, kernels, kc_format(c->arena, "%s.khal.h", cmd->name));
+        kc_emit_library(&out->library, m, kernel_count, kernels,
+                        kc_format(c->arena, "%s.khal.h", cmd->name));
     return c->diags.error_count == 0 && kc_verify_module(m); /* the C emitter lowers further */
 }
 
-static bool write_product(context* c, const command* cmd, const product* p, const kc_dependencies* dependencies)
+static bool write_product(context* c, const command* cmd, const product* p,
+                          const kc_dependencies* dependencies)
 {
     output_file files[3] = {{0}};
     size_t count = 0;
     if (cmd->emit == EMIT_LIBRARY) {
-        files[count++] = (output_file){.path = kc_format(c->arena, "%s.khal.h", cmd->output), .text = &p->header};
-        files[count++] = (output_file){.path = kc_format(c->arena, "%s.khal.c", cmd->output), .text = &p->library};
+        files[count++] = (output_file){.path = kc_format(c->arena, "%s.khal.h", cmd->output),
+                                       .text = &p->header};
+        files[count++] = (output_file){.path = kc_format(c->arena, "%s.khal.c", cmd->output),
+                                       .text = &p->library};
     } else {
-        const kc_text* text = cmd->emit == EMIT_IR ? &p->ir : cmd->emit == EMIT_C ? &p->library : &p->header;
+        const kc_text* text = cmd->emit == EMIT_IR  ? &p->ir
+                              : cmd->emit == EMIT_C ? &p->library
+                                                    : &p->header;
         if (!cmd->output)
             return write_stdout(c, text);
         files[count++] = (output_file){.path = cmd->output, .text = text};
@@ -471,7 +499,8 @@ static bool write_product(context* c, const command* cmd, const product* p, cons
     kc_text list = {0};
     if (cmd->wants_dependencies) {
         put_dependencies(&list, files, count, dependencies);
-        const char* path = cmd->dependency_file ? cmd->dependency_file : kc_format(c->arena, "%s.khal.d", cmd->output);
+        const char* path = cmd->dependency_file ? cmd->dependency_file
+                                                : kc_format(c->arena, "%s.khal.d", cmd->output);
         files[count++] = (output_file){.path = path, .text = &list};
     }
     const bool ok = write_files(c, files, count, cmd->build.input);
@@ -505,7 +534,8 @@ static void prepare_process(void)
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd >= 0)
         close(fd);
-    /* a reader that is gone, or a file over the limit, is a failed write, after which nothing is left behind */
+    /* a reader that is gone, or a file over the limit, is a failed write, after which nothing is
+     * left behind */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
 #endif

@@ -258,9 +258,9 @@ static kc_expr* fold_bitcast(kc_module* m, kc_expr* e)
 
 /* ---- pointers and the rest ------------------------------------------------------------------- */
 
-/* &a[0] of an array that is moved along: what C makes of a name of an array. `t[0]` of `int t[3][4]`
- * is none for an index that is not known: kernels go through all of t from there, where the C
- * compiler would take an index of t[0] to be less than 4. */
+/* &a[0] of an array that is moved along: what C makes of a name of an array. `t[0]` of `int
+ * t[3][4]` is none for an index that is not known: kernels go through all of t from there, where
+ * the C compiler would take an index of t[0] to be less than 4. */
 static bool is_decayed_array(const kc_expr* e, const kc_expr* index)
 {
     if (e->kind != KC_EX_ADDRESS || e->args[0]->kind != KC_EX_INDEX ||

@@ -13,7 +13,8 @@ static uint64_t align_up(uint64_t n, uint64_t align)
     return align > 1 ? (n + align - 1) / align * align : n;
 }
 
-/* Records are looked at once each: a hostile file can nest them so that there are more paths than atoms. */
+/* Records are looked at once each: a hostile file can nest them so that there are more paths than
+ * atoms. */
 typedef struct visited {
     kc_module* m;
     const kc_record** records;
@@ -64,32 +65,39 @@ static void reflect_buffer(const kc_var* param, khal_arg_info* arg, khal_kernel_
     if (param->is_atomic)
         arg->access = KHAL_ACCESS_READ | KHAL_ACCESS_WRITE;
     else
-        arg->access = (param->is_read ? KHAL_ACCESS_READ : 0u) | (param->is_written ? KHAL_ACCESS_WRITE : 0u);
+        arg->access =
+            (param->is_read ? KHAL_ACCESS_READ : 0u) | (param->is_written ? KHAL_ACCESS_WRITE : 0u);
     if (!arg->access)
         arg->access = KHAL_ACCESS_READ; /* an argument that is not used must still be a buffer */
 }
 
-static void reflect_arg(kc_module* m, const kc_function* f, uint32_t index, khal_arg_info* arg, khal_kernel_info* kernel,
-                        uint64_t* push_size)
+static void reflect_arg(kc_module* m, const kc_function* f, uint32_t index, khal_arg_info* arg,
+                        khal_kernel_info* kernel, uint64_t* push_size)
 {
     const kc_var* param = f->params[index];
     const kc_type* t = param->type;
     const kc_type* value = kc_is_pointer(t) ? t->element : t;
     arg->name = param->name[0] ? param->name : kc_member_name(m, "", index);
     arg->type_name = kc_type_name(m, value);
-    /* void: bytes, whose real type only the kernel knows, so that the strictest alignment is asked for */
+    /* void: bytes, whose real type only the kernel knows, so that the strictest alignment is asked
+     * for */
     const bool is_untyped = kc_is_pointer(t) && value->kind == KC_TYPE_VOID;
     const char* why = is_untyped ? NULL : unpassable(&(visited){.m = m}, value);
     if (why)
-        kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT, "argument '%s' of kernel '%s' %s %s", arg->name, f->name,
-                 value->kind == KC_TYPE_STRUCT ? "holds" : kc_is_pointer(t) ? "points to" : "is", why);
+        kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT,
+                 "argument '%s' of kernel '%s' %s %s", arg->name, f->name,
+                 value->kind == KC_TYPE_STRUCT ? "holds"
+                 : kc_is_pointer(t)            ? "points to"
+                                               : "is",
+                 why);
     else if (value->size == 0 && !is_untyped)
-        kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT, "argument '%s' of kernel '%s' has a type of no size",
-                 arg->name, f->name);
+        kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT,
+                 "argument '%s' of kernel '%s' has a type of no size", arg->name, f->name);
     else if (value->size > UINT32_MAX)
         kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT,
-                 "argument '%s' of kernel '%s' has an element of %" PRIu64 " bytes; at most 4294967295 can be", arg->name,
-                 f->name, value->size);
+                 "argument '%s' of kernel '%s' has an element of %" PRIu64
+                 " bytes; at most 4294967295 can be",
+                 arg->name, f->name, value->size);
     arg->element_size = is_untyped ? 1 : (uint32_t)value->size;
     arg->element_align = is_untyped ? UNTYPED_ALIGN : (uint32_t)value->align;
     if (!kc_is_pointer(t)) {
@@ -102,7 +110,8 @@ static void reflect_arg(kc_module* m, const kc_function* f, uint32_t index, khal
         arg->index = kernel->local_count++;
     } else if (t->space == KC_SPACE_PRIVATE) {
         kc_error(m->diags, param->loc, KC_DIAG_KERNEL_ARGUMENT,
-                 "argument '%s' of kernel '%s' points to private memory; it must be __global, __constant or __local",
+                 "argument '%s' of kernel '%s' points to private memory; it must be __global, "
+                 "__constant or __local",
                  arg->name, f->name);
     } else {
         reflect_buffer(param, arg, kernel);
@@ -114,12 +123,14 @@ static void reflect_locals(kc_module* m, const kc_function* f, khal_kernel_info*
     uint64_t size = 0;
     for (uint32_t i = 0; i < f->local_count && size <= MAX_LOCAL_MEMORY; i++) {
         const kc_var* local = f->locals[i];
-        size = align_up(size, local->align > local->type->align ? local->align : local->type->align);
+        size =
+            align_up(size, local->align > local->type->align ? local->align : local->type->align);
         size += local->type->size;
         if (size > MAX_LOCAL_MEMORY)
             kc_error(m->diags, local->loc, KC_DIAG_LOCAL_MEMORY,
-                     "with '%s', the __local variables of kernel '%s' take %" PRIu64 " bytes; at most %u can be had", local->name,
-                     f->name, size, MAX_LOCAL_MEMORY);
+                     "with '%s', the __local variables of kernel '%s' take %" PRIu64
+                     " bytes; at most %u can be had",
+                     local->name, f->name, size, MAX_LOCAL_MEMORY);
     }
     kernel->local_memory_size = (uint32_t)size;
 }
@@ -136,19 +147,24 @@ static void reflect_workgroup(kc_module* m, const kc_function* f, khal_kernel_in
     const uint64_t plane = (uint64_t)size[0] * size[1];
     if (has_zero || plane > MAX_WORKGROUP || plane * size[2] > MAX_WORKGROUP)
         kc_error(m->diags, f->loc, KC_DIAG_WORKGROUP_SIZE,
-                 "kernel '%s' asks for work-groups of %u x %u x %u; each must be at least 1, and their product at most %u", f->name,
-                 size[0], size[1], size[2], MAX_WORKGROUP);
+                 "kernel '%s' asks for work-groups of %u x %u x %u; each must be at least 1, and "
+                 "their product at most %u",
+                 f->name, size[0], size[1], size[2], MAX_WORKGROUP);
 }
 
 static void reflect_kernel(kc_module* m, const kc_function* f, khal_kernel_info* kernel)
 {
     kernel->name = f->name;
-    kernel->flags = (f->has_barrier ? KHAL_KERNEL_HAS_BARRIER : 0u) | (f->has_printf ? KHAL_KERNEL_HAS_PRINTF : 0u) |
-                    (f->has_atomic ? KHAL_KERNEL_HAS_ATOMICS : 0u) | (f->has_fp64 ? KHAL_KERNEL_HAS_FP64 : 0u);
+    kernel->flags = (f->has_barrier ? KHAL_KERNEL_HAS_BARRIER : 0u) |
+                    (f->has_printf ? KHAL_KERNEL_HAS_PRINTF : 0u) |
+                    (f->has_atomic ? KHAL_KERNEL_HAS_ATOMICS : 0u) |
+                    (f->has_fp64 ? KHAL_KERNEL_HAS_FP64 : 0u);
     if (f->param_count > MAX_ARGUMENTS)
-        kc_error(m->diags, f->loc, KC_DIAG_ARGUMENTS, "kernel '%s' has %u arguments; at most %u can be passed", f->name,
-                 f->param_count, MAX_ARGUMENTS);
-    khal_arg_info* args = KC_NEW_ARRAY(m->arena, khal_arg_info, f->param_count ? f->param_count : 1);
+        kc_error(m->diags, f->loc, KC_DIAG_ARGUMENTS,
+                 "kernel '%s' has %u arguments; at most %u can be passed", f->name, f->param_count,
+                 MAX_ARGUMENTS);
+    khal_arg_info* args =
+        KC_NEW_ARRAY(m->arena, khal_arg_info, f->param_count ? f->param_count : 1);
     uint64_t push_size = 0, push_align = 1;
     for (uint32_t i = 0; i < f->param_count; i++) {
         reflect_arg(m, f, i, &args[i], kernel, &push_size);
@@ -160,8 +176,9 @@ static void reflect_kernel(kc_module* m, const kc_function* f, khal_kernel_info*
     push_size = align_up(push_size, push_align);
     if (push_size > MAX_PUSH_CONSTANTS)
         kc_error(m->diags, f->loc, KC_DIAG_PUSH_CONSTANTS,
-                 "the values passed to kernel '%s' take %" PRIu64 " bytes; at most %u can be passed", f->name, push_size,
-                 MAX_PUSH_CONSTANTS);
+                 "the values passed to kernel '%s' take %" PRIu64
+                 " bytes; at most %u can be passed",
+                 f->name, push_size, MAX_PUSH_CONSTANTS);
     kernel->push_constant_size = push_size > UINT32_MAX ? UINT32_MAX : (uint32_t)push_size;
     reflect_locals(m, f, kernel);
     reflect_workgroup(m, f, kernel);

@@ -43,8 +43,7 @@ static bool is_held_by_value(const kc_type* t)
     return kc_is_scalar(t) || kc_is_vector(t) || kc_is_pointer(t);
 }
 
-/* ---- what sets each variable
- * ---------------------------------------------------------------------- */
+/* ---- what sets each variable ----------------------------------------------------------------- */
 
 static void add_setting(plan* p, kc_var* v, kc_stmt* s)
 {
@@ -91,8 +90,7 @@ static void number_block(plan* p, kc_block* b, kc_stmt* parent)
     }
 }
 
-/* ---- variables that are computed again
- * -------------------------------------------------------------- */
+/* ---- variables that are computed again ------------------------------------------------------- */
 
 /* Adds the cost of `e`; false where it may not be computed at another place. */
 static bool is_again(const kc_expr* e, uint32_t* cost, bool* uniform)
@@ -161,8 +159,7 @@ static void find_again(plan* p)
     }
 }
 
-/* ---- what the group as a whole can compute
- * ------------------------------------------------------------ */
+/* ---- what the group as a whole can compute --------------------------------------------------- */
 
 /* Whether the value is the same for all work-items of a group and may be computed outside of their
  * loops. */
@@ -259,8 +256,7 @@ static void find_group_values(plan* p)
     kc_block_walk(&p->f->body, unmark, NULL);
 }
 
-/* ---- which of them it does compute
- * --------------------------------------------------------------------- */
+/* ---- which of them it does compute ----------------------------------------------------------- */
 
 /* Calls fn for each variable of the function that `e` reads. */
 static void walk_vars(const kc_expr* e, void (*fn)(kc_var_plan* vp, void* user), void* user)
@@ -332,8 +328,7 @@ static bool contains_group_setting(kc_stmt* s)
     return found;
 }
 
-/* ---- lockstep statements and masks
- * ------------------------------------------------------------------------ */
+/* ---- lockstep statements and masks ----------------------------------------------------------- */
 
 static void set_flag(plan* p, bool* flag)
 {
@@ -449,9 +444,7 @@ static void find_lockstep(plan* p)
     } while (groups != before);
 }
 
-/* ---- regions
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static void use(kc_var_plan* vp, void* user)
 {
@@ -534,8 +527,7 @@ static void cut(plan* p)
     cut_block(p, &p->f->body);
 }
 
-/* ---- does a region need the value that another one left?
- * ------------------------------------------------------ */
+/* ---- does a region need the value that another one left? ------------------------------------- */
 
 typedef enum flow { FLOW_NONE, FLOW_SET, FLOW_NEEDED } flow;
 
@@ -636,9 +628,7 @@ static bool lives_across(const plan* p, const kc_var* v)
     return false;
 }
 
-/* ---- all together
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- all together ---------------------------------------------------------------------------- */
 
 kc_region_plan* kc_plan_regions(kc_module* m, kc_function* kernel)
 {
