@@ -101,6 +101,13 @@ void* kc_build_error(kc_builder* b, kc_loc loc, kc_diag_id id, const char* forma
 void* kc_build_malformed(kc_builder* b, const kc_node* n);
 kc_entity* kc_build_find(kc_builder* b, uint64_t id);
 kc_entity* kc_build_declare(kc_builder* b, kc_entity_kind kind, uint64_t id);
+/* The expression, not those in it, placed at `loc`; NULL stays NULL. */
+static inline kc_expr* kc_at(kc_expr* e, kc_loc loc)
+{
+    if (e)
+        e->loc = loc;
+    return e;
+}
 /* Types have names and scopes; a mark is the scope to go back to. */
 void kc_build_name(kc_builder* b, kc_entity* e, const char* name);
 kc_entity* kc_build_find_name(kc_builder* b, kc_entity_kind kind, const char* name, size_t size);
@@ -173,6 +180,9 @@ kc_expr* kc_build_unary(kc_builder* b, const kc_node* n, bool is_used);
 kc_expr* kc_build_binary(kc_builder* b, const kc_node* n, bool is_used);
 kc_expr* kc_build_conditional(kc_builder* b, const kc_node* n, bool is_used);
 kc_expr* kc_build_cast(kc_builder* b, const kc_node* n);
+/* Where `value` is the temporary that the last statement's call gave its result to, the call gives
+ * it to `var` instead, and the temporary is gone. `is_declared`: else its declaration becomes var's. */
+bool kc_build_redirect_call(kc_builder* b, kc_var* var, bool is_declared, const kc_expr* value);
 /* A value for callers that don't want one: anything not NULL. */
 kc_expr* kc_build_nothing(kc_builder* b);
 

@@ -4,16 +4,9 @@
 
 #include "build_internal.h"
 
-static kc_expr* at(kc_expr* e, kc_loc loc)
-{
-    if (e)
-        e->loc = loc;
-    return e;
-}
-
 static kc_expr* size_constant(kc_builder* b, uint64_t value, kc_loc loc)
 {
-    return at(kc_ex_const_int(b->m, kc_type_size_t(b->m), value), loc);
+    return kc_at(kc_ex_const_int(b->m, kc_type_size_t(b->m), value), loc);
 }
 
 /* ---- vload and vstore ------------------------------------------------------------------------ */
@@ -37,7 +30,7 @@ static bool open_span(kc_builder* b, kc_expr* offset, kc_expr* pointer, uint64_t
         return true;
     }
     if (stride != 1)
-        offset = at(kc_ex_binary(b->m, KC_OP_MUL, offset, size_constant(b, stride, loc)), loc);
+        offset = kc_at(kc_ex_binary(b->m, KC_OP_MUL, offset, size_constant(b, stride, loc)), loc);
     span->base = stride == 1 ? kc_build_stable_value(b, offset) : kc_build_hoist(b, offset, "at");
     return span->base != NULL;
 }
@@ -47,11 +40,12 @@ static kc_expr* span_element(kc_builder* b, const kc_span* span, uint64_t i, kc_
     kc_expr* index = size_constant(b, span->constant_base + i, loc);
     if (span->base) {
         kc_expr* base = kc_ex_clone(b->m, span->base);
-        index = i ? at(kc_ex_binary(b->m, KC_OP_ADD, base, index), loc) : base;
+        index = i ? kc_at(kc_ex_binary(b->m, KC_OP_ADD, base, index), loc) : base;
     }
     kc_expr* pointer = kc_ex_clone(b->m, span->pointer);
     const bool is_first = !span->base && index->u.bits == 0;
-    return kc_build_deref(b, is_first ? pointer : at(kc_ex_offset(b->m, pointer, index), loc), loc);
+    return kc_build_deref(b, is_first ? pointer : kc_at(kc_ex_offset(b->m, pointer, index), loc),
+                          loc);
 }
 
 /* `vload4`, `vstore_half3_rte`, `vloada_half`: what a name says. */
@@ -121,13 +115,13 @@ static kc_expr* build_load(kc_builder* b, const kc_call* call, const kc_access* 
         kc_expr* place = span_element(b, &span, i, call->loc);
         if (!place)
             return NULL;
-        lanes[i] = at(kc_ex_load(b->m, place), call->loc);
+        lanes[i] = kc_at(kc_ex_load(b->m, place), call->loc);
     }
     kc_expr* value = lanes[0];
     if (access->count > 1)
-        value = at(kc_ex_list(b->m, KC_EX_COMPOSE, kc_type_vector(b->m, stored, access->count),
-                              access->count, lanes),
-                   call->loc);
+        value = kc_at(kc_ex_list(b->m, KC_EX_COMPOSE, kc_type_vector(b->m, stored, access->count),
+                                 access->count, lanes),
+                      call->loc);
     return kc_build_convert(b, value, type);
 }
 
@@ -146,7 +140,8 @@ static kc_expr* build_store(kc_builder* b, const kc_call* call, const kc_access*
         return kc_build_wrong_call(b, call);
     const kc_type* element = args[2]->type->element;
     if (access->is_half && kc_is_float(data->type))
-        data = at(kc_ex_convert(b->m, kc_type_with_lane(b->m, data->type, kc_type_float(b->m, 16)),
+        data =
+            kc_at(kc_ex_convert(b->m, kc_type_with_lane(b->m, data->type, kc_type_float(b->m, 16)),
                                 data, access->round, false),
                   call->loc);
     if (element != kc_lane(data->type))
@@ -164,7 +159,7 @@ static kc_expr* build_store(kc_builder* b, const kc_call* call, const kc_access*
             return NULL;
         kc_expr* value = kc_ex_clone(b->m, data);
         if (access->count > 1)
-            value = at(kc_ex_swizzle(b->m, value, 1, &lane), call->loc);
+            value = kc_at(kc_ex_swizzle(b->m, value, 1, &lane), call->loc);
         kc_st_assign(b->m, b->block, place, value, call->loc);
     }
     return kc_build_nothing(b);
@@ -258,13 +253,13 @@ static kc_expr* build_barrier(kc_builder* b, const kc_call* call, kc_stmt_kind k
 
 static kc_expr* query(kc_builder* b, kc_query q, uint32_t dimension, kc_loc loc)
 {
-    kc_expr* d = at(kc_ex_const_int(b->m, kc_type_int(b->m, 32, false), dimension), loc);
-    return at(kc_ex_work_item(b->m, q, d), loc);
+    kc_expr* d = kc_at(kc_ex_const_int(b->m, kc_type_int(b->m, 32, false), dimension), loc);
+    return kc_at(kc_ex_work_item(b->m, q, d), loc);
 }
 
 static kc_expr* binary(kc_builder* b, kc_op op, kc_expr* left, kc_expr* right, kc_loc loc)
 {
-    return at(kc_ex_binary(b->m, op, left, right), loc);
+    return kc_at(kc_ex_binary(b->m, op, left, right), loc);
 }
 
 static kc_expr* element_at(kc_builder* b, kc_expr* pointer, kc_expr* index, kc_expr* stride,
@@ -273,7 +268,7 @@ static kc_expr* element_at(kc_builder* b, kc_expr* pointer, kc_expr* index, kc_e
     kc_expr* i = kc_ex_clone(b->m, index);
     if (stride)
         i = binary(b, KC_OP_MUL, i, kc_ex_clone(b->m, stride), loc);
-    return kc_build_deref(b, at(kc_ex_offset(b->m, kc_ex_clone(b->m, pointer), i), loc), loc);
+    return kc_build_deref(b, kc_at(kc_ex_offset(b->m, kc_ex_clone(b->m, pointer), i), loc), loc);
 }
 
 /* Each work-item copies every local-size-th element, beginning with its own linear id. */
@@ -317,7 +312,7 @@ static kc_expr* build_async_copy(kc_builder* b, const kc_call* call, bool is_str
     kc_expr* from = element_at(b, args[1], index, to_local ? stride : NULL, loc);
     if (!to || !from)
         return NULL;
-    kc_st_assign(b->m, &loop->body, to, at(kc_ex_load(b->m, from), loc), loc);
+    kc_st_assign(b->m, &loop->body, to, kc_at(kc_ex_load(b->m, from), loc), loc);
     kc_st_assign(b->m, &loop->step, kc_ex_clone(b->m, index->args[0]),
                  binary(b, KC_OP_ADD, kc_ex_clone(b->m, index), items, loc), loc);
     kc_block_append(b->block, loop);

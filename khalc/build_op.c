@@ -8,13 +8,6 @@ kc_expr* kc_build_nothing(kc_builder* b)
     return kc_ex_zero(b->m, kc_type_void(b->m));
 }
 
-static kc_expr* at(kc_expr* e, kc_loc loc)
-{
-    if (e)
-        e->loc = loc;
-    return e;
-}
-
 /* A constant of any scalar or vector type. */
 static kc_expr* small_constant(kc_builder* b, const kc_type* type, int value)
 {
@@ -38,15 +31,15 @@ static kc_expr* move_pointer(kc_builder* b, kc_expr* pointer, kc_expr* index, bo
     if (is_backwards) {
         index = kc_build_convert(b, index, kc_build_ptrdiff(b));
         index = index->kind == KC_EX_CONST
-                    ? at(kc_ex_const_int(b->m, index->type, 0 - index->u.bits), loc)
-                    : at(kc_ex_unary(b->m, KC_OP_NEG, index), loc);
+                    ? kc_at(kc_ex_const_int(b->m, index->type, 0 - index->u.bits), loc)
+                    : kc_at(kc_ex_unary(b->m, KC_OP_NEG, index), loc);
     }
     const kc_type* type = pointer->type;
     if (type->element->kind != KC_TYPE_VOID)
-        return at(kc_ex_offset(b->m, pointer, index), loc);
+        return kc_at(kc_ex_offset(b->m, pointer, index), loc);
     const kc_type* bytes = kc_type_pointer(b->m, kc_type_int(b->m, 8, true), type->space,
                                            type->is_const, type->is_volatile, type->is_restrict);
-    kc_expr* moved = at(kc_ex_offset(b->m, kc_build_coerce(b, pointer, bytes, loc), index), loc);
+    kc_expr* moved = kc_at(kc_ex_offset(b->m, kc_build_coerce(b, pointer, bytes, loc), index), loc);
     return kc_build_coerce(b, moved, type, loc);
 }
 
@@ -92,8 +85,9 @@ static void match_lanes(kc_builder* b, kc_expr** left, kc_expr** right)
         kc_expr** scalar = i ? right : left;
         const kc_type* vector = (i ? *left : *right)->type;
         if (kc_is_scalar((*scalar)->type) && kc_is_vector(vector))
-            *scalar = at(kc_ex_splat(b->m, vector, kc_build_convert(b, *scalar, vector->element)),
-                         (*scalar)->loc);
+            *scalar =
+                kc_at(kc_ex_splat(b->m, vector, kc_build_convert(b, *scalar, vector->element)),
+                      (*scalar)->loc);
     }
 }
 
@@ -106,7 +100,7 @@ static kc_expr* arithmetic(kc_builder* b, kc_op op, kc_expr* left, kc_expr* righ
     if (kc_is_pointer(left->type) || kc_is_pointer(right->type)) {
         if (is_comparison && kc_is_pointer(left->type)) {
             right = kc_build_coerce(b, right, left->type, loc);
-            return right ? kc_build_from_bool(b, at(kc_ex_binary(b->m, op, left, right), loc))
+            return right ? kc_build_from_bool(b, kc_at(kc_ex_binary(b->m, op, left, right), loc))
                          : NULL;
         }
         if (op == KC_OP_ADD && kc_is_pointer(right->type) && !kc_is_pointer(left->type))
@@ -132,7 +126,7 @@ static kc_expr* arithmetic(kc_builder* b, kc_op op, kc_expr* left, kc_expr* righ
         return kc_build_error(b, loc, KC_DIAG_EXPRESSION,
                               "this operation on '%s' and '%s' is not supported",
                               kc_type_name(b->m, left->type), kc_type_name(b->m, right->type));
-    return kc_build_from_bool(b, at(kc_ex_binary(b->m, op, left, right), loc));
+    return kc_build_from_bool(b, kc_at(kc_ex_binary(b->m, op, left, right), loc));
 }
 
 /* ---- assignment ------------------------------------------------------------------------------ */
@@ -151,20 +145,24 @@ static kc_expr* store(kc_builder* b, kc_expr* place, kc_expr* value, bool is_use
     return is_used ? kc_ex_clone(b->m, value) : kc_build_nothing(b);
 }
 
-/* `x = f(y)`: the call's result goes to x at once, not by way of a temporary. */
-static bool redirect_call(kc_builder* b, kc_expr* place, kc_expr* value)
+bool kc_build_redirect_call(kc_builder* b, kc_var* var, bool is_declared, const kc_expr* value)
 {
     kc_stmt* call = b->block ? b->block->last : NULL;
-    if (place->kind != KC_EX_VAR || place->u.var->kind == KC_VAR_LOCAL ||
-        value->kind != KC_EX_LOAD || value->args[0]->kind != KC_EX_VAR)
+    if (!call || call->kind != KC_ST_CALL || value->kind != KC_EX_LOAD ||
+        value->args[0]->kind != KC_EX_VAR)
         return false;
     const kc_var* temp = value->args[0]->u.var;
-    if (!call || call->kind != KC_ST_CALL || call->result != temp || !temp->is_temporary ||
-        temp->type != place->u.var->type || !call->prev || call->prev->kind != KC_ST_DECLARE ||
-        call->prev->var != temp)
+    kc_stmt* declare = call->prev;
+    if (call->result != temp || !temp->is_temporary || temp->type != var->type || !declare ||
+        declare->kind != KC_ST_DECLARE || declare->var != temp)
         return false;
-    kc_block_remove(b->block, call->prev);
-    call->result = place->u.var;
+    if (is_declared) {
+        kc_block_remove(b->block, declare);
+    } else {
+        declare->var = var;
+        declare->loc = var->loc;
+    }
+    call->result = var;
     return true;
 }
 
@@ -175,7 +173,9 @@ static kc_expr* assign(kc_builder* b, const kc_node* n, bool is_used)
     if (!place || !value)
         return NULL;
     value = kc_build_coerce(b, value, place->type, n->loc);
-    if (value && !is_used && redirect_call(b, place, value))
+    /* x = f(y): no temporary between */
+    if (value && !is_used && place->kind == KC_EX_VAR && place->u.var->kind != KC_VAR_LOCAL &&
+        kc_build_redirect_call(b, place->u.var, true, value))
         return kc_build_nothing(b);
     return store(b, place, value, is_used, n->loc);
 }
@@ -190,7 +190,7 @@ static kc_expr* compound_assign(kc_builder* b, const kc_node* n, bool is_used)
     kc_expr* right = kc_build_value(b, n->children[1]);
     if (!place || !right)
         return NULL;
-    kc_expr* old = at(kc_ex_load(b->m, kc_ex_clone(b->m, place)), n->children[0]->loc);
+    kc_expr* old = kc_at(kc_ex_load(b->m, kc_ex_clone(b->m, place)), n->children[0]->loc);
     if (!kc_is_pointer(place->type)) {
         const kc_type* type = kc_build_plain_type(b, &n->compute_type, n->loc);
         if (!type)
@@ -222,7 +222,7 @@ static kc_expr* step(kc_builder* b, const kc_node* n, bool is_used)
     if (!b->block)
         return store(b, place, place, is_used, n->loc); /* reports */
     const kc_type* type = place->type;
-    kc_expr* old = at(kc_ex_load(b->m, kc_ex_clone(b->m, place)), n->loc);
+    kc_expr* old = kc_at(kc_ex_load(b->m, kc_ex_clone(b->m, place)), n->loc);
     if (n->is_postfix && is_used)
         old = kc_build_hoist(b, old, "t");
     kc_expr* value;
@@ -233,9 +233,9 @@ static kc_expr* step(kc_builder* b, const kc_node* n, bool is_used)
                            small_constant(b, kc_build_int(b), 1), n->loc);
         value = kc_build_to_bool(b, value);
     } else if (kc_is_integer(type) || kc_is_float(type)) {
-        value =
-            at(kc_ex_binary(b->m, is_down ? KC_OP_SUB : KC_OP_ADD, old, small_constant(b, type, 1)),
-               n->loc);
+        value = kc_at(
+            kc_ex_binary(b->m, is_down ? KC_OP_SUB : KC_OP_ADD, old, small_constant(b, type, 1)),
+            n->loc);
     } else {
         return kc_build_malformed(b, n);
     }
@@ -253,7 +253,7 @@ static kc_expr* step(kc_builder* b, const kc_node* n, bool is_used)
 /* -1 in the lanes that are not zero. */
 static kc_expr* lane_mask(kc_builder* b, kc_expr* e, kc_op op)
 {
-    return at(kc_ex_binary(b->m, op, e, kc_ex_zero(b->m, e->type)), e->loc);
+    return kc_at(kc_ex_binary(b->m, op, e, kc_ex_zero(b->m, e->type)), e->loc);
 }
 
 static kc_stmt* build_if(kc_builder* b, kc_expr* condition, kc_block body, kc_block orelse,
@@ -271,7 +271,7 @@ static kc_expr* negate(kc_builder* b, kc_expr* e)
 {
     if (e->kind == KC_EX_UNARY && e->u.op == KC_OP_LOGICAL_NOT)
         return e->args[0];
-    return at(kc_ex_unary(b->m, KC_OP_LOGICAL_NOT, e), e->loc);
+    return kc_at(kc_ex_unary(b->m, KC_OP_LOGICAL_NOT, e), e->loc);
 }
 
 static kc_expr* vector_logic(kc_builder* b, const kc_node* n, kc_expr* left, bool is_and)
@@ -318,8 +318,8 @@ static kc_expr* logic(kc_builder* b, const kc_node* n, bool is_used)
     }
     if (!sub.first)
         return kc_build_from_bool(
-            b, at(kc_ex_binary(b->m, is_and ? KC_OP_LOGICAL_AND : KC_OP_LOGICAL_OR, left, right),
-                  n->loc));
+            b, kc_at(kc_ex_binary(b->m, is_and ? KC_OP_LOGICAL_AND : KC_OP_LOGICAL_OR, left, right),
+                     n->loc));
     kc_expr* result = kc_build_hoist(b, left, is_and ? "both" : "either");
     if (!result)
         return NULL;
@@ -340,8 +340,8 @@ static kc_expr* vector_conditional(kc_builder* b, const kc_node* n, kc_expr* con
     const kc_type* type = kc_build_plain_type(b, &n->type, n->loc);
     for (int i = 0; i < 2 && type; i++)
         if (kc_is_scalar(args[i]->type) && kc_is_vector(type))
-            args[i] = at(kc_ex_splat(b->m, type, kc_build_convert(b, args[i], type->element)),
-                         args[i]->loc);
+            args[i] = kc_at(kc_ex_splat(b->m, type, kc_build_convert(b, args[i], type->element)),
+                            args[i]->loc);
     if (!type || args[0]->type != args[1]->type ||
         kc_lane_count(args[0]->type) != kc_lane_count(condition->type) ||
         kc_lane(args[0]->type)->width != kc_lane(condition->type)->width)
@@ -402,14 +402,14 @@ kc_expr* kc_build_conditional(kc_builder* b, const kc_node* n, bool is_used)
     } else {
         kc_var* chosen = kc_build_temp(b, type, "chosen", n->loc);
         kc_st_declare(b->m, b->block, chosen, NULL, n->loc);
-        kc_st_assign(b->m, &yes_block, at(kc_ex_var(b->m, chosen), n->loc), yes_value, n->loc);
-        kc_st_assign(b->m, &no_block, at(kc_ex_var(b->m, chosen), n->loc), no_value, n->loc);
+        kc_st_assign(b->m, &yes_block, kc_at(kc_ex_var(b->m, chosen), n->loc), yes_value, n->loc);
+        kc_st_assign(b->m, &no_block, kc_at(kc_ex_var(b->m, chosen), n->loc), no_value, n->loc);
         build_if(b, condition, yes_block, no_block, n->loc);
         result = kc_ex_load_var(b->m, chosen);
     }
 done:
     b->opaque = outer_opaque;
-    return at(result, n->loc);
+    return kc_at(result, n->loc);
 }
 
 /* ---- unary and binary ------------------------------------------------------------------------ */
@@ -435,7 +435,7 @@ static kc_expr* address_of(kc_builder* b, const kc_node* n)
                               "the address of vector components is not supported");
     if (place->kind == KC_EX_LANES) {
         kc_expr* lane = kc_ex_const_int(b->m, kc_build_int(b), place->u.lanes.index[0]);
-        place = at(kc_ex_index(b->m, place->args[0], at(lane, n->loc)), n->loc);
+        place = kc_at(kc_ex_index(b->m, place->args[0], kc_at(lane, n->loc)), n->loc);
     }
     if (place->type != type->element || kc_place_space(place) != type->space)
         return kc_build_malformed(b, n);
@@ -523,8 +523,8 @@ static kc_expr* decay(kc_builder* b, const kc_node* n, const kc_node* operand, c
         return NULL;
     if (array->type->kind != KC_TYPE_ARRAY || type->kind != KC_TYPE_POINTER)
         return kc_build_malformed(b, n);
-    kc_expr* first =
-        at(kc_ex_index(b->m, array, at(kc_ex_const_int(b->m, kc_build_int(b), 0), n->loc)), n->loc);
+    kc_expr* first = kc_at(
+        kc_ex_index(b->m, array, kc_at(kc_ex_const_int(b->m, kc_build_int(b), 0), n->loc)), n->loc);
     if (first->type != type->element || kc_place_space(first) != type->space)
         return kc_build_malformed(b, n);
     return kc_ex_address(b->m, first, type);
@@ -590,7 +590,7 @@ kc_expr* kc_build_cast(kc_builder* b, const kc_node* n)
     if (strcmp(kind, "PointerToIntegral") == 0) {
         if (!kc_is_pointer(value->type) || type->kind != KC_TYPE_INT)
             return kc_build_malformed(b, n);
-        return kc_build_convert(b, at(kc_ex_bitcast(b->m, kc_type_size_t(b->m), value), n->loc),
+        return kc_build_convert(b, kc_at(kc_ex_bitcast(b->m, kc_type_size_t(b->m), value), n->loc),
                                 type);
     }
     if (strcmp(kind, "PointerToBoolean") == 0 || strcmp(kind, "IntegralToBoolean") == 0 ||

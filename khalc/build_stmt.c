@@ -66,17 +66,8 @@ static void declare_private(kc_builder* b, const kc_node* n, const kc_qualified*
         }
         return;
     }
-    kc_stmt* call = b->block->last;
-    if (value && value->kind == KC_EX_LOAD && value->args[0]->kind == KC_EX_VAR && call &&
-        call->kind == KC_ST_CALL && call->result == value->args[0]->u.var &&
-        call->result->is_temporary && call->result->type == var->type && call->prev &&
-        call->prev->kind == KC_ST_DECLARE && call->prev->var == call->result) {
-        call->prev->var = var; /* float x = f(y): no temporary between */
-        call->prev->loc = n->loc;
-        call->result = var;
-        return;
-    }
-    kc_st_declare(b->m, b->block, var, value, n->loc);
+    if (!value || !kc_build_redirect_call(b, var, false, value))
+        kc_st_declare(b->m, b->block, var, value, n->loc);
 }
 
 static void declare_variable(kc_builder* b, const kc_node* n)

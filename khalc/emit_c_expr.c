@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "emit_c.h"
@@ -142,6 +143,18 @@ static kc_c conditional(kc_emc* em, const kc_expr* e)
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
+/* The fewest digits that read back as the same float, or double. */
+static void shortest(char* text, size_t room, double v, bool is_float)
+{
+    const int most = is_float ? 9 : 17;
+    for (int digits = 1; digits <= most; digits++) {
+        snprintf(text, room, "%.*g", digits, v);
+        const double back = is_float ? (double)strtof(text, NULL) : strtod(text, NULL);
+        if (back == v)
+            break;
+    }
+}
+
 static kc_c constant(kc_emc* em, const kc_expr* e)
 {
     kc_arena* a = em->m->arena;
@@ -186,28 +199,7 @@ static kc_c constant(kc_emc* em, const kc_expr* e)
                            (unsigned long long)e->u.bits, t->width == 32 ? "" : "ll");
     }
     char text[64];
-    snprintf(text, sizeof text, t->width == 32 ? "%.9g" : "%.17g", v);
-    if (t->width == 32) { /* the shortest that reads back */
-        for (int digits = 1; digits < 9; digits++) {
-            char shorter[64];
-            snprintf(shorter, sizeof shorter, "%.*g", digits, v);
-            float back = 0;
-            if (sscanf(shorter, "%f", &back) == 1 && back == (float)v) {
-                memcpy(text, shorter, sizeof text);
-                break;
-            }
-        }
-    } else {
-        for (int digits = 1; digits < 17; digits++) {
-            char shorter[64];
-            snprintf(shorter, sizeof shorter, "%.*g", digits, v);
-            double back = 0;
-            if (sscanf(shorter, "%lf", &back) == 1 && back == v) {
-                memcpy(text, shorter, sizeof text);
-                break;
-            }
-        }
-    }
+    shortest(text, sizeof text, v, t->width == 32);
     if (v == floor(v) && fabs(v) < 1e7)
         snprintf(text, sizeof text, "%.1f", v);
     kc_c c = name(kc_format(a, "%s%s%s", text, strpbrk(text, ".e") ? "" : ".0", suffix));

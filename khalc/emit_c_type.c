@@ -7,16 +7,12 @@
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-static const char* const reserved[] = {
-    "alignas",       "alignof", "asm",      "auto",         "bool",          "break",    "case",
-    "char",          "complex", "const",    "constexpr",    "continue",      "default",  "do",
-    "double",        "else",    "enum",     "errno",        "extern",        "false",    "float",
-    "for",           "goto",    "i386",     "if",           "imaginary",     "inline",   "int",
-    "linux",         "long",    "noreturn", "nullptr",      "register",      "restrict", "return",
-    "short",         "signed",  "sizeof",   "static",       "static_assert", "stderr",   "stdin",
-    "stdout",        "struct",  "switch",   "thread_local", "true",          "typedef",  "typeof",
-    "typeof_unqual", "union",   "unix",     "unsigned",     "void",          "volatile", "while",
-};
+static const char reserved[] =
+    " alignas alignof asm auto bool break case char complex const constexpr continue default do "
+    "double else enum errno extern false float for goto i386 if imaginary inline int linux long "
+    "noreturn nullptr register restrict return short signed sizeof static static_assert stderr "
+    "stdin stdout struct switch thread_local true typedef typeof typeof_unqual union unix "
+    "unsigned void volatile while ";
 
 const char* kc_emc_ident(kc_arena* a, const char* name)
 {
@@ -27,8 +23,7 @@ const char* kc_emc_ident(kc_arena* a, const char* name)
     for (const char* p = name; *p; p++)
         lower |= *p >= 'a' && *p <= 'z';
     clash |= !lower && size > 2; /* what system headers' macros look like */
-    for (size_t i = 0; !clash && i < sizeof reserved / sizeof reserved[0]; i++)
-        clash = strcmp(name, reserved[i]) == 0;
+    clash |= kc_has_word(reserved, name);
     return clash ? kc_format(a, "k_%s", name) : name;
 }
 

@@ -7,134 +7,22 @@
 /* ---- names ----------------------------------------------------------------------------------- */
 
 /* Words of C11 and C++17, types that the generated header uses, and macros that a header or a GNU
- * compiler defines, that a kernel may well use as a name. Sorted. */
-static const char* const reserved_words[] = {"EOF",
-                                             "I",
-                                             "NULL",
-                                             "alignas",
-                                             "alignof",
-                                             "and",
-                                             "and_eq",
-                                             "asm",
-                                             "assert",
-                                             "auto",
-                                             "bitand",
-                                             "bitor",
-                                             "bool",
-                                             "break",
-                                             "case",
-                                             "catch",
-                                             "char",
-                                             "char16_t",
-                                             "char32_t",
-                                             "class",
-                                             "compl",
-                                             "complex",
-                                             "const",
-                                             "const_cast",
-                                             "constexpr",
-                                             "continue",
-                                             "decltype",
-                                             "default",
-                                             "delete",
-                                             "do",
-                                             "double",
-                                             "dynamic_cast",
-                                             "else",
-                                             "enum",
-                                             "errno",
-                                             "explicit",
-                                             "export",
-                                             "extern",
-                                             "false",
-                                             "float",
-                                             "for",
-                                             "friend",
-                                             "goto",
-                                             "i386",
-                                             "if",
-                                             "imaginary",
-                                             "inline",
-                                             "int",
-                                             "int16_t",
-                                             "int32_t",
-                                             "int64_t",
-                                             "int8_t",
-                                             "linux",
-                                             "long",
-                                             "mutable",
-                                             "namespace",
-                                             "new",
-                                             "noexcept",
-                                             "noreturn",
-                                             "not",
-                                             "not_eq",
-                                             "nullptr",
-                                             "offsetof",
-                                             "operator",
-                                             "or",
-                                             "or_eq",
-                                             "private",
-                                             "protected",
-                                             "public",
-                                             "register",
-                                             "reinterpret_cast",
-                                             "restrict",
-                                             "return",
-                                             "short",
-                                             "signed",
-                                             "sizeof",
-                                             "static",
-                                             "static_assert",
-                                             "static_cast",
-                                             "stderr",
-                                             "stdin",
-                                             "stdout",
-                                             "struct",
-                                             "switch",
-                                             "template",
-                                             "this",
-                                             "thread_local",
-                                             "throw",
-                                             "true",
-                                             "try",
-                                             "typedef",
-                                             "typeid",
-                                             "typename",
-                                             "typeof",
-                                             "uint16_t",
-                                             "uint32_t",
-                                             "uint64_t",
-                                             "uint8_t",
-                                             "union",
-                                             "unix",
-                                             "unsigned",
-                                             "using",
-                                             "va_arg",
-                                             "va_end",
-                                             "va_start",
-                                             "virtual",
-                                             "void",
-                                             "volatile",
-                                             "wchar_t",
-                                             "while",
-                                             "xor",
-                                             "xor_eq"};
+ * compiler defines, that a kernel may well use as a name. */
+static const char reserved_words[] =
+    " EOF I NULL alignas alignof and and_eq asm assert auto bitand bitor bool break case catch "
+    "char char16_t char32_t class compl complex const const_cast constexpr continue decltype "
+    "default delete do double dynamic_cast else enum errno explicit export extern false float "
+    "for friend goto i386 if imaginary inline int int16_t int32_t int64_t int8_t linux long "
+    "mutable namespace new noexcept noreturn not not_eq nullptr offsetof operator or or_eq "
+    "private protected public register reinterpret_cast restrict return short signed sizeof "
+    "static static_assert static_cast stderr stdin stdout struct switch template this "
+    "thread_local throw true try typedef typeid typename typeof uint16_t uint32_t uint64_t "
+    "uint8_t union unix unsigned using va_arg va_end va_start virtual void volatile wchar_t "
+    "while xor xor_eq ";
 
 static bool is_reserved(const char* name)
 {
-    size_t low = 0, high = sizeof reserved_words / sizeof reserved_words[0];
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        const int order = strcmp(name, reserved_words[middle]);
-        if (order == 0)
-            return true;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return false;
+    return kc_has_word(reserved_words, name);
 }
 
 bool kc_is_prefix(const char* name)

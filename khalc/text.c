@@ -60,3 +60,12 @@ void kc_text_free(kc_text* t)
     free(t->data);
     *t = (kc_text){0};
 }
+
+bool kc_has_word(const char* words, const char* word)
+{
+    const size_t size = strlen(word);
+    for (const char* at = words; size && (at = strstr(at, word)); at++)
+        if (at > words && at[-1] == ' ' && at[size] == ' ')
+            return true;
+    return false;
+}

@@ -2,6 +2,7 @@
 #ifndef KC_TEXT_H
 #define KC_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct kc_text {
@@ -13,5 +14,8 @@ void kc_put(kc_text* t, const char* s);
 void kc_putn(kc_text* t, const char* s, size_t n);
 void kc_putf(kc_text* t, const char* format, ...) __attribute__((format(printf, 2, 3)));
 void kc_text_free(kc_text* t);
+
+/* Is `word`, which has no spaces, one of `words`: " each between spaces "? */
+bool kc_has_word(const char* words, const char* word);
 
 #endif
