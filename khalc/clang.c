@@ -290,15 +290,18 @@ static void plain_line(char* to, size_t room, const char* line, size_t size)
  * a place. */
 static bool first_error(kc_arena* arena, const kc_text* messages, kc_loc* loc)
 {
+    if (!messages->data)
+        return false;
     bool found = false;
     const char* end = messages->data + messages->size;
-    for (const char* line = messages->data; line && line < end;) {
+    for (const char* line = messages->data; line < end;) {
         const char* stop = memchr(line, '\n', (size_t)(end - line));
         if (!stop)
             stop = end;
         char text[4096];
         plain_line(text, sizeof text, line, (size_t)(stop - line));
         line = stop + 1;
+        found |= strncmp(text, "error: ", strlen("error: ")) == 0; /* of an option */
         char* error = strstr(text, ": error: ");
         if (!error)
             error = strstr(text, ": fatal error: ");
@@ -421,6 +424,30 @@ static bool is_readable(const char* path)
     return ok;
 }
 
+/* Why clang gave no tree. */
+static void report_failure(kc_arena* arena, kc_diags* diags, const kc_process* p, kc_loc file)
+{
+    kc_loc loc = file;
+    if (p->is_cut)
+        kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang's output is larger than %zu MiB",
+                 KC_DUMP_LIMIT >> 20);
+    else if (WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGSEGV)
+        kc_error(diags, file, KC_DIAG_CLANG_FAILED,
+                 "clang crashed, as it does where code is nested too deeply");
+    else if (WIFSIGNALED(p->status))
+        kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang was ended by signal %d",
+                 WTERMSIG(p->status));
+    else if (WEXITSTATUS(p->status) == 1 && first_error(arena, &p->messages, &loc))
+        kc_error(diags, loc, KC_DIAG_SOURCE,
+                 loc.line ? "clang found an error here, and says above what it is"
+                          : "clang found an error, and says above what it is");
+    else if (WEXITSTATUS(p->status) == 0)
+        kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang printed no tree");
+    else
+        kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang stopped with status %d",
+                 WEXITSTATUS(p->status));
+}
+
 bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, kc_dump dump,
                   kc_dependencies* dependencies, char** out, size_t* out_size)
 {
@@ -448,21 +475,7 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
         *out_size = p.output.size;
         p.output = (kc_text){0};
     } else {
-        kc_loc loc = file;
-        if (p.is_cut)
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang's output is larger than %zu MiB",
-                     KC_DUMP_LIMIT >> 20);
-        else if (WIFSIGNALED(p.status))
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang was ended by signal %d",
-                     WTERMSIG(p.status));
-        else if (WEXITSTATUS(p.status) == 1 && first_error(arena, &p.messages, &loc))
-            kc_error(diags, loc, KC_DIAG_SOURCE,
-                     "clang found an error here, and says above what it is");
-        else if (WEXITSTATUS(p.status) == 0)
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang printed no tree");
-        else
-            kc_error(diags, file, KC_DIAG_CLANG_FAILED, "clang stopped with status %d",
-                     WEXITSTATUS(p.status));
+        report_failure(arena, diags, &p, file);
     }
     process_free(&p);
     return succeeded;

@@ -238,6 +238,11 @@ hostile_inputs() {
     expect 2 usage $'line\nbreak.cl' -o k
     expect 1 source "$good" -o k -DSCALE='#'
     expect 1 source "$good" -o k -include missing.h
+    expect 1 source "$good" -o k -cl-std=nonsense
+    # clang's own stack is not endless
+    { printf '__kernel void k(__global int* p) { *p = '; for ((i = 0; i < 5000; i++)); do printf -- '-~'; done; echo '*p; }'; } \
+        >"$work/unary.cl"
+    expect 1 "" "$work/unary.cl" -o k
 }
 
 clangs() {
