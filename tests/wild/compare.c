@@ -62,8 +62,13 @@ static void fill(uint8_t* out, size_t size, const char* type, bool is_value)
         for (size_t i = 0; i + 2 <= size; i += 2) { uint16_t v = (uint16_t)(is_value ? 32 : rng() & 63); memcpy(out + i, &v, 2); }
     else if (type_is(type, "long") || type_is(type, "ulong"))
         for (size_t i = 0; i + 8 <= size; i += 8) { uint64_t v = is_value ? 32 : rng() & 63; memcpy(out + i, &v, 8); }
-    else
-        for (size_t i = 0; i + 4 <= size; i += 4) { uint32_t v = is_value ? 32 : rng() & 63; memcpy(out + i, &v, 4); }
+    else { /* int, and structs: every other word is 0, so that 64-bit members are small too */
+        const bool is_struct = !type_is(type, "int") && !type_is(type, "uint");
+        for (size_t i = 0; i + 4 <= size; i += 4) {
+            uint32_t v = is_struct && i % 8 ? 0 : is_value ? 32 : rng() & 63;
+            memcpy(out + i, &v, 4);
+        }
+    }
 }
 
 static void plan(setup* s, const khal_kernel_info* k)
