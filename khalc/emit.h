@@ -12,7 +12,8 @@
  * passed from the host, is a diagnostic. */
 uint32_t kc_reflect(kc_module* m, khal_kernel_info** out_kernels);
 
-/* Whether the generated header can spell `name` as a prefix: an identifier, and no word of C or C++ (emit_header.c). */
+/* Whether the generated header can spell `name` as a prefix: an identifier, no word of C or C++, and
+ * nothing that the C library or khal itself declares (emit_header.c). */
 bool kc_is_prefix(const char* name);
 
 /* Name of a kernel's argument in its argument struct: the source's; with a `_` after it where C, C++, khal or a macro of

@@ -25,9 +25,55 @@ static bool is_reserved(const char* name)
     return kc_has_word(reserved_words, name);
 }
 
+/* Functions of C and POSIX that programs are likely to have declared. The header's type has the
+ * prefix for its name, and would be another thing of that name. */
+static const char library_functions[] =
+    " abort abs accept access acos acosh alarm aligned_alloc asctime asin asinh asprintf atan "
+    "atan2 atanh atexit atof atoi atol atoll basename bcmp bcopy bind brk bsearch btowc bzero "
+    "cabs cacos calloc carg casin catan cbrt ccos ceil cexp chdir chmod chown cimag clearerr "
+    "clock clog close conj connect copysign cos cosh cpow cproj creal creat csin csqrt ctan "
+    "ctime daemon difftime dirname div dprintf drand48 dup dup2 environ erf erfc err errx execv "
+    "execve execvp exit exp exp10 exp2 expm1 fabs fchmod fclose fcntl fdim fdopen feof ferror "
+    "fflush ffs fgetc fgetpos fgets fileno floor fma fmax fmin fmod fopen fork fprintf fputc "
+    "fputs fread free freopen frexp fscanf fseek fsetpos fstat fsync ftell ftruncate fwrite "
+    "gamma getc getchar getcwd getenv getline getopt getpid gets glob gmtime hcreate hypot ilogb "
+    "imaxabs imaxdiv index insque ioctl isalnum isalpha isblank iscntrl isdigit isfinite isgraph "
+    "isinf islower isnan isnormal isprint ispunct isspace isupper isxdigit j0 j1 jn kill labs "
+    "ldexp ldiv lfind lgamma link listen llabs lldiv llrint llround localeconv localtime lockf "
+    "log log10 log1p log2 logb longjmp lrint lround lsearch lseek lstat malloc mblen mbtowc "
+    "memchr memcmp memcpy memmove memset mkdir mkfifo mknod mktime mlock mmap modf mount "
+    "mprotect munmap nan nanosleep nearbyint nextafter nexttoward nice open optarg optind pause "
+    "pclose perror pipe poll popen pow pread printf putc putchar putenv puts pwrite qsort raise "
+    "rand random read readlink readv realloc realpath recv regcomp regexec regfree remainder "
+    "remove remque remquo rename rewind rindex rint rmdir round sbrk scalbln scalbn scanf select "
+    "send setbuf setenv setjmp setlocale setvbuf shutdown sigaction signal signbit significand "
+    "sin sincos sinh sleep snprintf socket sprintf sqrt srand srandom sscanf stat strcat strchr "
+    "strcmp strcoll strcpy strcspn strdup strerror strftime strlen strncat strncmp strncpy "
+    "strndup strpbrk strrchr strsep strsignal strspn strstr strtod strtof strtok strtol strtoll "
+    "strtoul strtoull strxfrm swab symlink sync syscall sysconf system tan tanh tdelete telldir "
+    "tfind tgamma time times tmpfile tmpnam tolower toupper trunc truncate tsearch twalk umask "
+    "uname ungetc unlink unsetenv usleep utime vfork vfprintf vprintf vsnprintf vsprintf wait "
+    "wait4 waitpid warn warnx wctob wmemcpy write writev y0 y1 yn ";
+
+static bool is_library_name(const char* name)
+{
+    if (kc_has_word(library_functions, name))
+        return true;
+    const size_t size = strlen(name);
+    if (size > 2 && strcmp(name + size - 2, "_t") == 0) /* types */
+        return true;
+    char base[16]; /* sinf, sinl */
+    if (size < 3 || size > sizeof base || !strchr("fl", name[size - 1]))
+        return false;
+    memcpy(base, name, size - 1);
+    base[size - 1] = 0;
+    return kc_has_word(library_functions, base);
+}
+
 bool kc_is_prefix(const char* name)
 {
-    if (!(isalpha((unsigned char)name[0]) || name[0] == '_') || is_reserved(name))
+    if (!(isalpha((unsigned char)name[0]) || name[0] == '_') || is_reserved(name) ||
+        is_library_name(name))
         return false;
     for (const char* c = name; *c; c++)
         if (!isalnum((unsigned char)*c) && *c != '_')
@@ -35,8 +81,9 @@ bool kc_is_prefix(const char* name)
     /* kept for the implementation, and for khal itself */
     const bool is_implementations =
         name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
-    return !is_implementations && strcmp(name, "khal") != 0 && strncmp(name, "khal_", 5) != 0 &&
-           strcmp(name, "main") != 0;
+    const bool is_khals = strcmp(name, "khal") == 0 || strncmp(name, "khal_", 5) == 0 ||
+                          strncmp(name, "KHAL_", 5) == 0;
+    return !is_implementations && !is_khals && strcmp(name, "main") != 0;
 }
 
 const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index)

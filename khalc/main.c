@@ -236,11 +236,12 @@ static bool choose_name(context* c, command* cmd)
         return true;
     }
     if (!kc_is_prefix(base)) {
-        kc_error(&c->diags, NOWHERE, KC_DIAG_NAME,
-                 "'%s' can't be the prefix of generated names: the last part of what -o names must "
-                 "be a C identifier, no word of "
-                 "C or C++, and must not begin with khal_",
-                 base);
+        kc_error(
+            &c->diags, NOWHERE, KC_DIAG_NAME,
+            "'%s' can't be the prefix of generated names: the last part of what -o names must "
+            "be a C identifier, no word of C or C++ and no function of the C library, and must "
+            "not begin with khal_",
+            base);
         return false;
     }
     cmd->name = base;
