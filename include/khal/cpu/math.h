@@ -57,7 +57,23 @@ KHAL_CPU_LIBM1(fabs)
 KHAL_CPU_LIBM1(floor)
 KHAL_CPU_LIBM2(fmod)
 KHAL_CPU_LIBM2(hypot)
+#ifdef _WIN32
 KHAL_CPU_LIBM1(lgamma)
+#else
+/* lgamma itself writes signgam, which all threads share. */
+float lgammaf_r(float x, int* sign);
+double lgamma_r(double x, int* sign);
+KHAL_CPU_INLINE khal_float khal_lgamma_float(khal_float x)
+{
+    int sign;
+    return lgammaf_r(x, &sign);
+}
+KHAL_CPU_INLINE khal_double khal_lgamma_double(khal_double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+#endif
 KHAL_CPU_LIBM1(log)
 KHAL_CPU_LIBM1(log2)
 KHAL_CPU_LIBM1(log10)

@@ -489,7 +489,8 @@ SHARED u32 condition_calls(u32 x, u32 y)
     if (add_to(&n, x) > 10 && add_to(&n, y) > 20) n += 100;
     while (add_to(&n, 7) < 60 + x) n++;
     do n += 3; while (add_to(&n, 1) % 3 != 0);
-    return n + (add_to(&n, 1) > 70 ? add_to(&x, 3) : add_to(&y, 4));
+    const u32 last = add_to(&n, 1) > 70 ? add_to(&x, 3) : add_to(&y, 4);
+    return n + last;
 }
 
 SHARED u32 increment_order(u32 x, u32 y)
