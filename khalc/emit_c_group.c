@@ -469,18 +469,38 @@ static void loop_body(kc_emc* em, kc_stmt* s, kc_scope* scope)
     lock_block(em, &s->step);
 }
 
+/* Into and out of a lockstep statement that BREAK may name. */
+static void enter(kc_emc* em, kc_stmt* s, kc_scope* scope, kc_mask* mask)
+{
+    const kc_stmt_plan* p = of(s);
+    kc_emc_scope_push(em, scope, s);
+    scope->number = 1000000 + p->number; /* apart from those of region statements */
+    if (p->mask) {
+        set_mask(em, mask_name(em, s, false), NULL, "1", p->region);
+        push_mask(em, mask, s, false, kc_format(em->m->arena, "khal_break_%u", scope->number));
+    }
+}
+
+static void leave(kc_emc* em, kc_stmt* s, kc_scope* scope, const kc_mask* mask)
+{
+    const kc_stmt_plan* p = of(s);
+    em->scopes = scope->outer;
+    if (p->mask) {
+        em->masks = mask->outer;
+        scope->break_used |= mask->empty_used;
+    }
+    kc_emc_label(em, "break", scope, scope->break_used);
+    if (p->left_early)
+        check_empty(em);
+}
+
 static void lock_loop(kc_emc* em, kc_stmt* s)
 {
     const kc_stmt_plan* p = of(s);
     kc_scope scope;
     kc_mask mask;
-    kc_emc_scope_push(em, &scope, s);
+    enter(em, s, &scope, &mask);
     scope.takes_break = scope.is_loop = true;
-    scope.number = 1000000 + p->number; /* apart from those of region statements */
-    if (p->mask) {
-        set_mask(em, mask_name(em, s, false), NULL, "1", p->region);
-        push_mask(em, &mask, s, false, kc_format(em->m->arena, "khal_break_%u", scope.number));
-    }
     kc_text spilled = {0};
     kc_text* out = em->out;
     const char* cond = "";
@@ -511,14 +531,7 @@ static void lock_loop(kc_emc* em, kc_stmt* s)
     em->indent--;
     kc_emc_line(em, "}");
     kc_text_free(&spilled);
-    em->scopes = scope.outer;
-    if (p->mask) {
-        em->masks = mask.outer;
-        scope.break_used |= mask.empty_used;
-    }
-    kc_emc_label(em, "break", &scope, scope.break_used);
-    if (p->left_early)
-        check_empty(em);
+    leave(em, s, &scope, &mask);
 }
 
 static void uniform_switch(kc_emc* em, kc_stmt* s)
@@ -606,51 +619,26 @@ static void lock_switch(kc_emc* em, kc_stmt* s)
     const kc_stmt_plan* p = of(s);
     kc_scope scope;
     kc_mask mask;
-    kc_emc_scope_push(em, &scope, s);
+    enter(em, s, &scope, &mask);
     scope.takes_break = p->uniform;
-    scope.number = 1000000 + p->number;
-    if (p->mask) {
-        set_mask(em, mask_name(em, s, false), NULL, "1", p->region);
-        push_mask(em, &mask, s, false, kc_format(em->m->arena, "khal_break_%u", scope.number));
-    }
     if (p->uniform)
         uniform_switch(em, s);
     else
         varying_switch(em, s);
-    em->scopes = scope.outer;
-    if (p->mask) {
-        em->masks = mask.outer;
-        scope.break_used |= mask.empty_used;
-    }
-    kc_emc_label(em, "break", &scope, scope.break_used);
-    if (p->left_early)
-        check_empty(em);
+    leave(em, s, &scope, &mask);
 }
 
 static void lock_plain_block(kc_emc* em, kc_stmt* s)
 {
-    const kc_stmt_plan* p = of(s);
     kc_scope scope;
     kc_mask mask;
-    kc_emc_scope_push(em, &scope, s);
-    scope.number = 1000000 + p->number;
-    if (p->mask) {
-        set_mask(em, mask_name(em, s, false), NULL, "1", p->region);
-        push_mask(em, &mask, s, false, kc_format(em->m->arena, "khal_break_%u", scope.number));
-    }
+    enter(em, s, &scope, &mask);
     kc_emc_line(em, "{");
     em->indent++;
     lock_block(em, &s->body);
     em->indent--;
     kc_emc_line(em, "}");
-    em->scopes = scope.outer;
-    if (p->mask) {
-        em->masks = mask.outer;
-        scope.break_used |= mask.empty_used;
-    }
-    kc_emc_label(em, "break", &scope, scope.break_used);
-    if (p->left_early)
-        check_empty(em);
+    leave(em, s, &scope, &mask);
 }
 
 static void lock_stmt(kc_emc* em, kc_stmt* s)
