@@ -19,32 +19,20 @@ khal_status khal_encoder_finish(khal_encoder* encoder, khal_commands** out_comma
     khal_device* device = encoder->object.device;
     if (out_commands == NULL)
         return khal__fail_null(device, encoder->object.label, "out_commands");
-    if (encoder->sticky != KHAL_OK) {
-        const khal_status status = khal__error_again(&encoder->error);
-        khal__encoder_empty(encoder);
+    khal_status status = khal__encoder_end(encoder, "finish");
+    if (status != KHAL_OK)
         return status;
-    }
-    if (encoder->pass.open)
-        return khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label,
-                          "finish while a pass is open; end the pass first");
-    khal_status status = khal__encoder_ready(encoder, "finish");
     khal__recording* recording = encoder->recording;
-    khal_commands* commands = NULL;
-    khal__node** dispatches = NULL;
-    if (status == KHAL_OK) {
-        const size_t dispatches_size = recording->dispatch_index_count * sizeof *dispatches;
-        commands = khal__alloc_zeroed(device, sizeof *commands, 16);
-        dispatches = khal__alloc(device, dispatches_size, 16);
-        if (commands == NULL || dispatches == NULL) {
-            if (commands != NULL)
-                khal__free(device, commands, sizeof *commands);
-            if (dispatches != NULL)
-                khal__free(device, dispatches, dispatches_size);
-            status = khal__fail_memory(device, encoder->object.label, "the commands",
-                                       sizeof *commands + dispatches_size);
-        }
-    }
-    if (status != KHAL_OK) {
+    const size_t dispatches_size = recording->dispatch_index_count * sizeof(khal__node*);
+    khal_commands* commands = khal__alloc_zeroed(device, sizeof *commands, 16);
+    khal__node** dispatches = khal__alloc(device, dispatches_size, 16);
+    if (commands == NULL || dispatches == NULL) {
+        if (commands != NULL)
+            khal__free(device, commands, sizeof *commands);
+        if (dispatches != NULL)
+            khal__free(device, dispatches, dispatches_size);
+        status = khal__fail_memory(device, encoder->object.label, "the commands",
+                                   sizeof *commands + dispatches_size);
         khal__encoder_empty(encoder);
         return status;
     }

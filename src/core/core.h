@@ -237,6 +237,14 @@ void khal__buffer_mark(khal_buffer* buffer, uint64_t begin, uint64_t end, bool w
 khal_status khal__slice_resolve(khal_device* device, const khal_slice* slice,
                                 khal__range* out_range);
 khal_status khal__usage_check(const khal_buffer* buffer, uint32_t any_of, const char* use);
+/* Both sides of a copy, resolved, and with the usage that it takes. */
+khal_status khal__copy_resolve(khal_device* device, const khal_slice* source,
+                               const khal_slice* target, khal__range* out_from,
+                               khal__range* out_to);
+/* Of one size, and apart from each other. `label` is of what the message is about when they differ.
+ */
+khal_status khal__copy_check(khal_device* device, const char* label, const khal__range* from,
+                             const khal__range* to);
 
 /* ---- modules and functions ---------------------------------------------------------------------
  */
@@ -509,6 +517,9 @@ khal_status khal__encoder_stick(khal_encoder* encoder, khal_status status);
  * failure. */
 khal_status khal__encoder_ready(khal_encoder* encoder, const char* what);
 void khal__encoder_empty(khal_encoder* encoder);
+/* Before a submit or finish: KHAL_OK with a recording, or the failure, after which the encoder is
+ * empty, except where a pass is still open. */
+khal_status khal__encoder_end(khal_encoder* encoder, const char* what);
 khal_status khal__binding_check(khal_device* device, const khal_function* function, uint32_t index,
                                 const khal_slice* slice, khal__range* out_range);
 /* Append checked commands; false: out of memory. */

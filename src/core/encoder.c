@@ -91,6 +91,22 @@ khal_status khal__encoder_ready(khal_encoder* encoder, const char* what)
     return need_recording(encoder);
 }
 
+khal_status khal__encoder_end(khal_encoder* encoder, const char* what)
+{
+    khal_status status;
+    if (encoder->sticky != KHAL_OK)
+        status = khal__error_again(&encoder->error);
+    else if (encoder->pass.open)
+        return khal__fail(encoder->object.device, KHAL_ERROR_ENCODER_STATE, 0,
+                          encoder->object.label, "%s while a pass is open; end the pass first",
+                          what);
+    else
+        status = khal__encoder_ready(encoder, what);
+    if (status != KHAL_OK)
+        khal__encoder_empty(encoder);
+    return status;
+}
+
 /* ---- passes ------------------------------------------------------------------------------------
  */
 
@@ -212,25 +228,11 @@ static khal_status copy(khal_encoder* encoder, const khal_slice* source, const k
 {
     khal_device* device = encoder->object.device;
     khal__range from, to;
-    khal_status status = khal__slice_resolve(device, source, &from);
+    khal_status status = khal__copy_resolve(device, source, target, &from, &to);
     if (status == KHAL_OK)
-        status = khal__slice_resolve(device, target, &to);
-    if (status == KHAL_OK)
-        status = khal__usage_check(from.buffer, KHAL_USAGE_COPY_SRC, "the source of a copy");
-    if (status == KHAL_OK)
-        status = khal__usage_check(to.buffer, KHAL_USAGE_COPY_DST, "the target of a copy");
+        status = khal__copy_check(device, encoder->object.label, &from, &to);
     if (status != KHAL_OK)
         return status;
-    if (from.size != to.size)
-        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, encoder->object.label,
-                          "the source has %llu bytes, the target %llu",
-                          (unsigned long long)from.size, (unsigned long long)to.size);
-    if (from.buffer == to.buffer && from.offset < to.offset + to.size &&
-        to.offset < from.offset + from.size)
-        return khal__fail(device, KHAL_ERROR_COPY_OVERLAP, 0, from.buffer->object.label,
-                          "%llu bytes at %llu and at %llu of one buffer overlap",
-                          (unsigned long long)from.size, (unsigned long long)from.offset,
-                          (unsigned long long)to.offset);
     if (from.size == 0)
         return KHAL_OK;
     if (!khal__append_copy(encoder->recording, from, to))

@@ -107,3 +107,32 @@ uint64_t khal_slice_get_count(khal_slice slice)
     return khal_slice_get_size(slice) /
            (slice.element_size != 0 ? slice.element_size : slice.buffer->element_size);
 }
+
+khal_status khal__copy_resolve(khal_device* device, const khal_slice* source,
+                               const khal_slice* target, khal__range* out_from, khal__range* out_to)
+{
+    khal_status status = khal__slice_resolve(device, source, out_from);
+    if (status == KHAL_OK)
+        status = khal__slice_resolve(device, target, out_to);
+    if (status == KHAL_OK)
+        status = khal__usage_check(out_from->buffer, KHAL_USAGE_COPY_SRC, "the source of a copy");
+    if (status == KHAL_OK)
+        status = khal__usage_check(out_to->buffer, KHAL_USAGE_COPY_DST, "the target of a copy");
+    return status;
+}
+
+khal_status khal__copy_check(khal_device* device, const char* label, const khal__range* from,
+                             const khal__range* to)
+{
+    if (from->size != to->size)
+        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, label,
+                          "the source has %llu bytes, the target %llu",
+                          (unsigned long long)from->size, (unsigned long long)to->size);
+    if (from->buffer == to->buffer && from->offset < to->offset + to->size &&
+        to->offset < from->offset + from->size)
+        return khal__fail(device, KHAL_ERROR_COPY_OVERLAP, 0, from->buffer->object.label,
+                          "%llu bytes at %llu and at %llu of one buffer overlap",
+                          (unsigned long long)from->size, (unsigned long long)from->offset,
+                          (unsigned long long)to->offset);
+    return KHAL_OK;
+}

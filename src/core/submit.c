@@ -444,19 +444,9 @@ khal_status khal_submit(khal_encoder* encoder, khal_ticket* out_ticket)
     if (encoder == NULL)
         return khal__fail_null(NULL, NULL, "encoder");
     khal_device* device = encoder->object.device;
-    if (encoder->sticky != KHAL_OK) {
-        const khal_status status = khal__error_again(&encoder->error);
-        khal__encoder_empty(encoder);
+    khal_status status = khal__encoder_end(encoder, "submit");
+    if (status != KHAL_OK)
         return status;
-    }
-    if (encoder->pass.open)
-        return khal__fail(device, KHAL_ERROR_ENCODER_STATE, 0, encoder->object.label,
-                          "submit while a pass is open; end the pass first");
-    khal_status status = khal__encoder_ready(encoder, "submit");
-    if (status != KHAL_OK) {
-        khal__encoder_empty(encoder);
-        return status;
-    }
     khal__recording* recording = encoder->recording;
     encoder->recording = NULL;
     encoder->pass_count = 0;

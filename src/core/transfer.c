@@ -39,27 +39,14 @@ khal_status khal_copy_between(khal_slice source, khal_slice target, uint64_t tim
 {
     const uint64_t deadline = khal__deadline(timeout);
     khal__range from, to;
-    khal_status status = khal__slice_resolve(NULL, &source, &from);
-    if (status == KHAL_OK)
-        status = khal__slice_resolve(NULL, &target, &to);
-    if (status == KHAL_OK)
-        status = khal__usage_check(from.buffer, KHAL_USAGE_COPY_SRC, "the source of a copy");
-    if (status == KHAL_OK)
-        status = khal__usage_check(to.buffer, KHAL_USAGE_COPY_DST, "the target of a copy");
+    khal_status status = khal__copy_resolve(NULL, &source, &target, &from, &to);
     if (status != KHAL_OK)
         return status;
     khal_device* device = from.buffer->object.device;
     if (khal__is_lost(device) || khal__is_lost(to.buffer->object.device))
         return khal__fail_lost(khal__is_lost(device) ? device : to.buffer->object.device);
-    if (from.size != to.size)
-        return khal__fail(device, KHAL_ERROR_COPY_SIZE, 0, from.buffer->object.label,
-                          "the source has %llu bytes, the target %llu",
-                          (unsigned long long)from.size, (unsigned long long)to.size);
-    if (from.buffer == to.buffer && from.offset < to.offset + to.size &&
-        to.offset < from.offset + from.size)
-        return khal__fail(device, KHAL_ERROR_COPY_OVERLAP, 0, from.buffer->object.label,
-                          "%llu bytes at %llu and at %llu of one buffer overlap",
-                          (unsigned long long)from.size, (unsigned long long)from.offset,
-                          (unsigned long long)to.offset);
+    status = khal__copy_check(device, from.buffer->object.label, &from, &to);
+    if (status != KHAL_OK)
+        return status;
     return from.size > 0 ? copy_ranges(&from, &to, deadline) : KHAL_OK;
 }
