@@ -45,7 +45,7 @@ typedef enum kc_type_kind {
     KC_TYPE_FLOAT,  /* width 16, 32, 64 */
     KC_TYPE_VECTOR, /* element (INT or FLOAT), count 2, 3, 4, 8, 16 */
     KC_TYPE_POINTER,/* element, space, is_const, is_volatile, is_restrict */
-    KC_TYPE_ARRAY,  /* element, count */
+    KC_TYPE_ARRAY,  /* element, count; count 0, after kc_lower_pointers alone: as long as the dispatch makes it */
     KC_TYPE_STRUCT, /* record: a struct or a union */
 } kc_type_kind;
 
@@ -90,6 +90,7 @@ typedef enum kc_var_kind {
     KC_VAR_PRIVATE,  /* declared by a DECLARE statement */
     KC_VAR_LOCAL,    /* `__local` variable of a kernel, one for each work-group */
     KC_VAR_CONSTANT, /* `__constant` variable with an initialiser, at module scope */
+    KC_VAR_BUFFER,   /* made by kc_lower_pointers: the memory behind a kernel's `__global` or `__constant` argument */
 } kc_var_kind;
 
 /* How far a value is known to be the same. Larger is more varying. */
@@ -128,6 +129,7 @@ struct kc_var {
     bool is_atomic;        /* some ATOMIC works on what it holds or points to; filled by kc_pass_usage */
     kc_uniformity uniformity; /* of its value, filled by kc_pass_uniformity; meaningful for scalars held by value */
     kc_origin origin;      /* POINTER types; filled by kc_pass_origins */
+    kc_var* param;         /* the kernel's parameter that a BUFFER, or a LOCAL array sized at launch, was made of; else NULL */
     void* pass_data;       /* the running pass's own; NULL between passes */
 };
 
@@ -181,7 +183,8 @@ typedef enum kc_expr_kind {
     KC_EX_SWIZZLE, /* args[0]: vector value, lanes[], repeats allowed; one lane gives the element type */
     KC_EX_BUILTIN, /* builtin, args */
     KC_EX_WORK_ITEM, /* query, args; type size_t (64- or 32-bit unsigned), uint for WORK_DIM */
-    KC_EX_LOCAL_BYTES, /* var: a `__local` pointer parameter; size in bytes given at launch */
+    KC_EX_LOCAL_BYTES, /* var: a `__local` pointer parameter, or the array made of it; size in bytes given at launch */
+    KC_EX_SLICE_OFFSET, /* var: a KC_VAR_BUFFER; uint, bytes from where the API bound the buffer to the slice's first byte */
 } kc_expr_kind;
 
 #define KC_MAX_LANES 16
@@ -221,6 +224,8 @@ typedef enum kc_stmt_kind {
     KC_ST_ATOMIC,   /* atomic, place (int, uint, long, ulong; XCHG float too), args (0..2: operand; comparand and value), result or NULL */
     KC_ST_BARRIER,  /* fence: KC_FENCE_... */
     KC_ST_FENCE,    /* fence */
+    KC_ST_BROADCAST,/* made by kc_lower_barriers: a barrier, then result (int, uint or float) = what place, a LOCAL one of that type, holds, the
+                       same for the whole group, then a barrier */
     KC_ST_PRINTF,   /* format, args (after default promotions) */
     KC_ST_IF,       /* value (bool), body, orelse (may be empty) */
     KC_ST_LOOP,     /* see below */
@@ -285,7 +290,9 @@ struct kc_function {
     uint32_t param_count;
     kc_var** params;
     uint32_t local_count;  /* __local variables declared in a kernel, in order of declaration */
-    kc_var** locals;
+    kc_var** locals;       /* after kc_lower_pointers also the arrays made of `__local` parameters, at the end */
+    uint32_t buffer_count; /* after kc_lower_pointers: one for each buffer argument, in the order of bindings (reflect.c) */
+    kc_var** buffers;
     kc_block body;
     uint32_t workgroup_size[3]; /* reqd_work_group_size; 0,0,0 where the source has none */
     kc_loc loc;

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define KHAL_LIBRARY_VERSION 1u
+#define KHAL_LIBRARY_VERSION 2u
 
 /* The formats that a device may take. */
 typedef enum khal_format {
@@ -103,6 +103,57 @@ typedef enum khal_cpu_level {
     KHAL_CPU_LEVEL_X86_V4,   /* AVX-512 F, BW, CD, DQ, VL */
 } khal_cpu_level;
 
+/* One kernel in WGSL, as a module of its own whose entry point has the kernel's name (`entry`). The
+ * runtime composes the module's last lines, which are its own choice:
+ *
+ *   source         + the block
+ *   shared_source  + the buffers and the functions that reach them + the block
+ *
+ * The block, `khal`, holds the hidden arguments and the push constants. The runtime declares it as
+ *     @group(0) @binding(N) var<uniform> khal: khal_block;      N: the number of buffer arguments
+ * or, where the device has immediates of block_size, var<immediate>. khal_block is declared by the
+ * source; its layout is
+ *     offset  0  group_count: vec3<u32>    logical grid, in work-groups
+ *            12  work_dim: u32             1, 2 or 3
+ *            16  global_size: vec3<u32>    work-items that run (khal_cpu_launch.global_size)
+ *            28  base_z: u32               z of the first logical group of this dispatch
+ *            32  fold: vec4<u32>           x: groups in a row of the API's grid, y: rows that make one logical
+ *                                          row, z and w: the same in y. Logical group of the API's group g:
+ *                                          x = g.x + fold.x * (g.z % fold.y),
+ *                                          y = g.y + fold.z * (g.z / fold.y % fold.w),
+ *                                          z = base_z + g.z / (fold.y * fold.w);
+ *                                          not folded: fold.y = fold.w = 1. Groups outside group_count end at once
+ *            48  slices: array<vec4<u32>, (bindings + 1) / 2>    two of them in each: bytes from where
+ *                                          the binding begins to the slice's first byte, bytes of the slice
+ *             +  locals: array<vec4<u32>, (locals + 3) / 4>      bytes of each `__local` argument
+ *             +  push: array<vec4<u32>, (push_constant_size + 15) / 16>
+ * parts that have no element are left out. Buffer argument i is @group(0) @binding(i) in `source`.
+ *
+ * Overrides, by name: khal_size_x, khal_size_y, khal_size_z, the work-group size where the kernel
+ * leaves it open; khal_local_I, elements (local_strides[I] bytes each, rounded up, at least 1) of the
+ * I-th `__local` argument; khal_has_fma, whether the device's fma is fused, in every source that
+ * has the flag KHAL_WGSL_USES_FMA.
+ *
+ * shared_source is for dispatches in which two arguments share a buffer and one of them is written, which WebGPU
+ * refuses as two bindings. Every buffer is words of 32 bits, reached only through functions that the runtime writes,
+ * `names[i]` being the argument's name in WGSL:
+ *     fn NAME_load(i: u32) -> u32, fn NAME_store(i: u32, value: u32), and where KHAL_WGSL_USES_ATOMICS
+ *     fn NAME_add(i: u32, value: u32) -> u32 (the old word), and so _sub, _and, _or, _xor, _min, _max (unsigned),
+ *     _exchange, and fn NAME_compare_exchange(i: u32, comparand: u32, value: u32) -> u32. */
+#define KHAL_WGSL_ABI 1u
+#define KHAL_WGSL_USES_FMA 1u
+#define KHAL_WGSL_USES_ATOMICS 2u /* on some buffer; in shared_source every buffer is then atomic */
+typedef struct khal_wgsl_kernel {
+    const char* source; /* NULL: the kernel can't be had in WGSL */
+    const char* reason; /* why not: "kernels.cl:12:3: double ..."; NULL where there is a source */
+    const char* shared_source; /* NULL where no two arguments can clash */
+    const char* entry;         /* the entry point's name in the sources */
+    const char* const* names;  /* of the buffer arguments, in the order of bindings */
+    const uint32_t* local_strides; /* bytes, one for each `__local` argument */
+    uint32_t block_size;           /* bytes, a multiple of 16; 0: the sources use no block */
+    uint32_t flags;                /* KHAL_WGSL_... */
+} khal_wgsl_kernel;
+
 #define KHAL_CODE_CHECKED 1u /* built with bounds checks (khalc --check) */
 
 typedef struct khal_code {
@@ -110,10 +161,11 @@ typedef struct khal_code {
     uint32_t flags;  /* KHAL_CODE_... */
     uint32_t
         level;    /* CPU: khal_cpu_level; PTX and cubin: compute capability times 10 (75); else 0 */
-    uint32_t abi; /* CPU: KHAL_CPU_ABI; else the version of the hidden argument block */
-    const void* bytes; /* all but CPU */
+    uint32_t abi; /* CPU: KHAL_CPU_ABI; WGSL: KHAL_WGSL_ABI; else the version of the hidden arguments */
+    const void* bytes; /* all but CPU and a library's WGSL */
     size_t size;
     const khal_cpu_kernel* cpu_kernels; /* CPU: one for each kernel, in the library's order */
+    const khal_wgsl_kernel* wgsl_kernels; /* a library's WGSL: likewise */
 } khal_code;
 
 typedef struct khal_kernel_library {

@@ -1,0 +1,69 @@
+/* Lowering: IR to IR, until a target's language has what is left. Each pass is a file of its own, leaves a module that
+ * kc_verify_module takes, and is switched on by what the target lacks, so that every emitter may use it.
+ *
+ * THE LOWERED FORM, what an emitter of a language without pointers gets (kc_lower with everything off):
+ *
+ *  - No pointers. There is no POINTER type left but on kernels' parameters, which nothing uses any more, no ADDRESS, DEREF,
+ *    OFFSET or POINTER_DIFF. Memory is reached as a place that begins with a variable: a private variable, a `__local` one, a
+ *    `__constant` one, or a BUFFER.
+ *  - A BUFFER, and the LOCAL array made of a `__local` parameter, is `T[]`: an ARRAY of count 0. T is what the kernel uses
+ *    it as, where that is one of int, uint, float and their vectors of 2, 3 and 4, throughout; else T is `uint`, and the
+ *    buffer is *words*: offsets are bytes, each access is made of words, shifts and BITCASTs. The slice's own offset
+ *    (SLICE_OFFSET) is already part of each index.
+ *  - Where var->is_atomic, T is int or uint, and every access of the variable is atomic: a LOAD is an atomic load, an ASSIGN an
+ *    atomic store, and all other effects are ATOMIC statements. ATOMIC is on int and uint only.
+ *  - A store of less than a word never changes what another work-item writes to the rest of it.
+ *  - Scalars are bool, int, uint and float; vectors have 2, 3 or 4 lanes of int, uint or float. A 64-bit integer is a uint2,
+ *    low word first, and its operations are the PAIR builtins of builtins.def.
+ *  - No unions, no packed or over-aligned records: records are containers of values, laid out as the target likes.
+ *  - BREAK and CONTINUE name the innermost statement that the target's own words would: BREAK the innermost LOOP, SWITCH or
+ *    BLOCK, CONTINUE the innermost LOOP. No case falls through.
+ *  - Every BARRIER stands where control is the same for the whole work-group, in the strict sense of a language that has to
+ *    prove it: no work-item of a kernel with barriers returns before the last one, and each condition around a barrier is built
+ *    from constants, uniform arguments, group ids, and variables that kc_lower_barriers made uniform by BROADCAST.
+ */
+#ifndef KC_LOWER_H
+#define KC_LOWER_H
+
+#include "ir.h"
+
+/* What a target's language has. All false: WGSL. */
+typedef struct kc_target {
+    const char* name; /* for diagnostics: "WGSL" */
+    bool has_pointers;
+    bool has_wide_vectors;     /* of 8 and 16 lanes, and of 64-bit lanes */
+    bool has_int8, has_int16, has_int64;
+    bool has_half, has_double;
+    bool has_int64_atomics;
+    bool has_labels;           /* BREAK and CONTINUE of any statement around */
+    bool has_fall_through;
+    bool has_free_barriers;    /* a barrier may depend on anything, and an early return before one is legal */
+    bool words;                /* every buffer is words, whatever it is used as: what aliased arguments share a binding by */
+} kc_target;
+
+/* Runs what `target` needs, in order: inlining, pointers, vectors, half, narrow and 64-bit integers, exits, barriers; prunes
+ * functions that are left without a caller. The module is verified after each. What the target can't do is an error at its
+ * source line. False: there were errors. */
+bool kc_lower(kc_module* m, const kc_target* target);
+
+/* Drops every kernel but `keep`, and what is then unreachable. */
+void kc_keep_kernel(kc_module* m, const kc_function* keep);
+
+/* The passes, in the order in which kc_lower runs them. */
+
+/* lower_pointers.c, lower_memory.c: needs kc_pass_inline(KC_INLINE_POINTERS or more), kc_pass_usage, kc_pass_origins. */
+bool kc_lower_pointers(kc_module* m, const kc_target* target);
+/* lower_vectors.c: vectors of 8 and 16, and all of 64-bit integers, become ARRAYs of vectors of 4 or of scalars. */
+bool kc_lower_vectors(kc_module* m, const kc_target* target);
+/* lower_half.c: half is computed in float, and rounded after each operation. */
+bool kc_lower_half(kc_module* m, const kc_target* target);
+/* lower_narrow.c: 8- and 16-bit integers are held in 32 bits, always sign- or zero-extended. */
+bool kc_lower_narrow(kc_module* m, const kc_target* target);
+/* lower_int64.c: scalars of 64 bits become uint2. */
+bool kc_lower_int64(kc_module* m, const kc_target* target);
+/* lower_exits.c */
+bool kc_lower_exits(kc_module* m, const kc_target* target);
+/* lower_barriers.c: needs kc_pass_usage and kc_pass_uniformity. */
+bool kc_lower_barriers(kc_module* m, const kc_target* target);
+
+#endif
