@@ -283,6 +283,13 @@ struct kc_stmt {
 
 /* ---- functions and modules -------------------------------------------------------------------- */
 
+/* Why a target can't have a function; an error or a warning where khalc reports it. */
+typedef struct kc_refusal {
+    kc_loc loc;
+    kc_diag_id id;
+    const char* text;
+} kc_refusal;
+
 struct kc_function {
     const char* name;
     const kc_type* result; /* VOID for kernels */
@@ -293,6 +300,8 @@ struct kc_function {
     kc_var** locals;       /* after kc_lower_pointers also the arrays made of `__local` parameters, at the end */
     uint32_t buffer_count; /* after kc_lower_pointers: one for each buffer argument, in the order of bindings (reflect.c) */
     kc_var** buffers;
+    kc_var* push;          /* after kc_lower_pointers: the kernel's arguments by value, a BUFFER of uint words; NULL where it has none */
+    kc_refusal* refusal;   /* why the target can't have it (kc_refuse); NULL */
     kc_block body;
     uint32_t workgroup_size[3]; /* reqd_work_group_size; 0,0,0 where the source has none */
     kc_loc loc;
@@ -316,6 +325,8 @@ typedef struct kc_module {
     uint32_t next_var_id;
     bool has_uniformity;    /* kc_pass_uniformity's results hold: the text form shows them; lowering clears it */
     bool omit_lines;        /* kc_emit_c leaves out #line */
+    const struct kc_target* target; /* while and after kc_lower; NULL: as it was built */
+    kc_function* refused;   /* kernels that kc_drop_refused took out of `functions`, in their order */
     const kc_type* type_table[256];
 } kc_module;
 

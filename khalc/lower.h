@@ -10,6 +10,11 @@
  *    it as, where that is one of int, uint, float and their vectors of 2, 3 and 4, throughout; else T is `uint`, and the
  *    buffer is *words*: offsets are bytes, each access is made of words, shifts and BITCASTs. The slice's own offset
  *    (SLICE_OFFSET) is already part of each index.
+ *  - Arguments by value: `kernel->push` is a BUFFER of type uint[] in units of words, at the offsets of reflect.c (the
+ *    original types' layout), read only by LOADs of INDEX by a constant. kc_lower_pointers declares a private variable for each
+ *    such parameter that is used, at the start of the kernel's body, with the value made of those words by what also makes the
+ *    values of word buffers. What `push` holds is the same in the dispatch. A kernel's own parameters have no uses left, and keep
+ *    the types of the source.
  *  - Where var->is_atomic, T is int or uint, and every access of the variable is atomic: a LOAD is an atomic load, an ASSIGN an
  *    atomic store, and all other effects are ATOMIC statements. ATOMIC is on int and uint only.
  *  - A store of less than a word never changes what another work-item writes to the rest of it.
@@ -42,9 +47,17 @@ typedef struct kc_target {
 } kc_target;
 
 /* Runs what `target` needs, in order: inlining, pointers, vectors, half, narrow and 64-bit integers, exits, barriers; prunes
- * functions that are left without a caller. The module is verified after each. What the target can't do is an error at its
- * source line. False: there were errors. */
+ * functions that are left without a caller. The module is verified after each. A kernel that the target can't have (kc_refuse)
+ * goes to m->refused and leaves the others alone. False: an internal error, or memory limits; the module is of no use. */
 bool kc_lower(kc_module* m, const kc_target* target);
+
+/* What the target can't do: not kc_error, but this, at the source line, by any pass. The first reason of a function counts. The
+ * pass goes on with something that is well formed, or leaves the function as it is: it is gone before the next pass runs. */
+void kc_refuse(kc_module* m, kc_function* f, kc_loc loc, kc_diag_id id, const char* format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* After each pass, before verification: takes out functions that were refused, and those that call them; kernels among them go
+ * to m->refused. (refuse.c) */
+void kc_drop_refused(kc_module* m);
 
 /* Drops every kernel but `keep`, and what is then unreachable. */
 void kc_keep_kernel(kc_module* m, const kc_function* keep);
