@@ -491,7 +491,8 @@ void kc_emc_stmt(kc_emc* em, kc_stmt* s)
     case KC_ST_ASSIGN: assign(em, s); break;
     case KC_ST_CALL: call(em, s); break;
     case KC_ST_ATOMIC: atomic(em, s); break;
-    case KC_ST_BARRIER: break; /* reached in a kernel without them only by dead code */
+    case KC_ST_BARRIER:   /* reached in a kernel without them only by dead code */
+    case KC_ST_BROADCAST: /* other targets' */ break;
     case KC_ST_FENCE: kc_emc_line(em, "__atomic_thread_fence(__ATOMIC_SEQ_CST);"); break;
     case KC_ST_PRINTF: print(em, s); break;
     case KC_ST_IF: if_stmt(em, s); break;

@@ -34,7 +34,7 @@ typedef struct kc_edge { /* a pointer from `source` may get into `to` */
 typedef struct kc_flow {
     kc_module* m;
     uint32_t node_count, edge_count, edge_capacity;
-    kc_node** nodes; /* constants, then each function's parameters, locals, declared variables */
+    kc_node** nodes; /* constants, then each function's parameters, locals, buffers, declared variables */
     kc_edge* edges;
 } kc_flow;
 

@@ -226,6 +226,21 @@ kc_var* kc_local_add(kc_module* m, kc_function* kernel, const char* name, const 
     return v;
 }
 
+kc_var* kc_push_create(kc_module* m, kc_function* kernel)
+{
+    const kc_type* words = kc_type_array(m, kc_type_int(m, 32, false), 0);
+    return kernel->push = new_var(m, kernel, KC_VAR_BUFFER, "push", words, kernel->loc);
+}
+
+kc_var* kc_buffer_add(kc_module* m, kc_function* kernel, kc_var* param, const kc_type* type)
+{
+    kc_var* v = new_var(m, kernel, KC_VAR_BUFFER, param->name, type, param->loc);
+    v->param = param;
+    kernel->buffers = (kc_var**)grow(m, (void**)kernel->buffers, kernel->buffer_count);
+    kernel->buffers[kernel->buffer_count++] = v;
+    return v;
+}
+
 kc_var* kc_constant_add(kc_module* m, const char* name, const kc_type* type, kc_expr* init,
                         kc_loc loc)
 {
@@ -480,6 +495,14 @@ kc_expr* kc_ex_local_bytes(kc_module* m, kc_var* param)
     return e;
 }
 
+kc_expr* kc_ex_slice_offset(kc_module* m, kc_var* buffer)
+{
+    kc_expr* e =
+        new_expr(m, KC_EX_SLICE_OFFSET, kc_type_int(m, 32, false), 0, NULL, NULL, NULL);
+    e->u.var = buffer;
+    return e;
+}
+
 kc_expr* kc_ex_clone(kc_module* m, const kc_expr* e)
 {
     kc_expr* copy = KC_NEW(m->arena, kc_expr);
@@ -569,10 +592,19 @@ kc_space kc_place_space(const kc_expr* place)
         place = place->args[0];
     if (place->kind == KC_EX_DEREF)
         return place->args[0]->type->space;
-    const kc_var_kind kind = place->kind == KC_EX_VAR ? place->u.var->kind : KC_VAR_PRIVATE;
-    return kind == KC_VAR_LOCAL      ? KC_SPACE_LOCAL
-           : kind == KC_VAR_CONSTANT ? KC_SPACE_CONSTANT
-                                     : KC_SPACE_PRIVATE;
+    if (place->kind != KC_EX_VAR)
+        return KC_SPACE_PRIVATE;
+    switch (place->u.var->kind) {
+    case KC_VAR_LOCAL: return KC_SPACE_LOCAL;
+    case KC_VAR_CONSTANT: return KC_SPACE_CONSTANT;
+    case KC_VAR_BUFFER: {
+        const kc_var* param = place->u.var->param;
+        return param ? param->type->space : KC_SPACE_CONSTANT;
+    }
+    case KC_VAR_PARAM:
+    case KC_VAR_PRIVATE: break;
+    }
+    return KC_SPACE_PRIVATE;
 }
 
 kc_var* kc_place_root(const kc_expr* place)
@@ -700,7 +732,8 @@ const char* kc_type_name(kc_module* m, const kc_type* t)
         const bool of_pointer = element->kind == KC_TYPE_POINTER;
         char* name = kc_format(m->arena, of_pointer ? "(%s)" : "%s", kc_type_name(m, element));
         for (const kc_type* a = t; a->kind == KC_TYPE_ARRAY; a = a->element)
-            name = kc_format(m->arena, "%s[%llu]", name, (unsigned long long)a->count);
+            name = a->count ? kc_format(m->arena, "%s[%llu]", name, (unsigned long long)a->count)
+                            : kc_format(m->arena, "%s[]", name);
         return name;
     }
     case KC_TYPE_STRUCT:

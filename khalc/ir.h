@@ -362,6 +362,8 @@ const kc_type* kc_type_compare(kc_module* m, const kc_type* t);
 kc_function* kc_function_create(kc_module* m, const char* name, const kc_type* result, bool is_kernel, kc_loc loc);
 kc_var* kc_param_add(kc_module* m, kc_function* f, const char* name, const kc_type* type, kc_loc loc);
 kc_var* kc_local_add(kc_module* m, kc_function* kernel, const char* name, const kc_type* type, kc_loc loc);
+kc_var* kc_buffer_add(kc_module* m, kc_function* kernel, kc_var* param, const kc_type* type); /* BUFFER, behind `param` */
+kc_var* kc_push_create(kc_module* m, kc_function* kernel); /* kernel->push */
 kc_var* kc_constant_add(kc_module* m, const char* name, const kc_type* type, kc_expr* init, kc_loc loc);
 kc_var* kc_var_create(kc_module* m, kc_function* f, const char* name, const kc_type* type, kc_loc loc); /* PRIVATE; DECLARE it */
 kc_var* kc_temp_create(kc_module* m, kc_function* f, const char* hint, const kc_type* type, kc_loc loc);
@@ -390,6 +392,7 @@ kc_expr* kc_ex_swizzle(kc_module* m, kc_expr* a, uint32_t count, const uint8_t* 
 kc_expr* kc_ex_builtin(kc_module* m, kc_builtin id, const kc_type* type, uint32_t count, kc_expr** args);
 kc_expr* kc_ex_work_item(kc_module* m, kc_query query, kc_expr* dimension);
 kc_expr* kc_ex_local_bytes(kc_module* m, kc_var* param);
+kc_expr* kc_ex_slice_offset(kc_module* m, kc_var* buffer);
 kc_expr* kc_ex_clone(kc_module* m, const kc_expr* e); /* deep */
 
 kc_stmt* kc_stmt_create(kc_module* m, kc_stmt_kind kind, kc_loc loc);
@@ -436,7 +439,7 @@ kc_origin kc_expr_origin(kc_module* m, const kc_expr* pointer);
 /* Lowering, IR to IR. */
 typedef enum kc_inline_which {
     KC_INLINE_BARRIERS,       /* calls of functions that contain a barrier */
-    KC_INLINE_POINTERS,       /* and of functions with pointer parameters */
+    KC_INLINE_POINTERS,       /* and of functions with pointers in parameters or result, or with work-item queries */
     KC_INLINE_ALL,
 } kc_inline_which;
 /* A call becomes a BLOCK that holds the callee's body; its RETURNs become ASSIGN and BREAK. Recursion was refused earlier. */

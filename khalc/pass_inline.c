@@ -1,7 +1,7 @@
 /* A call becomes a BLOCK: the parameters as variables of their own, then a copy of the callee's
  * body, in which a RETURN assigns the result and leaves the BLOCK. Callees stand before callers, so
  * what is copied has had its own calls inlined already. */
-#include "ir.h"
+#include "flow.h"
 
 /* More copied statements and expressions than this come from functions that call others several
  * times, many levels deep; no compiler behind khalc would finish with them. */
@@ -16,6 +16,9 @@ typedef struct kc_inliner {
     uint32_t copied;
     bool is_full;
 } kc_inliner;
+
+/* What f->pass_data says of a function whose own calls are done. */
+static char stands_alone, needs_its_caller;
 
 static void copy_block(kc_inliner* in, kc_block* to, const kc_block* from, bool is_tail);
 
@@ -134,18 +137,33 @@ static void unmap(kc_stmt* s, void* user)
         s->var->pass_data = NULL;
 }
 
+static void find_query(kc_expr** slot, void* found)
+{
+    *(bool*)found |= (*slot)->kind == KC_EX_WORK_ITEM;
+}
+
+static void find_query_in(kc_stmt* s, void* found)
+{
+    kc_stmt_walk_exprs(s, find_query, found);
+}
+
+/* By what it takes or gives, or by asking who runs it, which entry points alone know. */
+static bool needs_caller(kc_function* f)
+{
+    bool needs = kc_type_holds_pointers(f->result);
+    for (uint32_t i = 0; i < f->param_count; i++)
+        needs |= kc_type_holds_pointers(f->params[i]->type);
+    if (!needs)
+        kc_block_walk(&f->body, find_query_in, &needs);
+    return needs;
+}
+
 static bool is_wanted(const kc_inliner* in, const kc_function* callee)
 {
     if (!callee->pass_data) /* no callee that stands before its caller */
         return false;
-    if (in->which == KC_INLINE_ALL || callee->has_barrier)
-        return true;
-    for (uint32_t i = 0; in->which == KC_INLINE_POINTERS && i < callee->param_count; i++) {
-        const kc_type* t = callee->params[i]->type;
-        if (kc_is_pointer(t) || (t->kind == KC_TYPE_STRUCT && t->record->has_pointers))
-            return true;
-    }
-    return false;
+    return in->which == KC_INLINE_ALL || callee->has_barrier ||
+           (in->which == KC_INLINE_POINTERS && callee->pass_data == &needs_its_caller);
 }
 
 static void inline_call(kc_inliner* in, kc_stmt* call)
@@ -195,7 +213,8 @@ void kc_pass_inline(kc_module* m, kc_inline_which which)
     for (kc_function* f = m->functions; f; f = f->next) {
         in.caller = f;
         inline_block(&f->body, &in);
-        f->pass_data = f; /* from here on it may be copied */
+        /* from here on it may be copied */
+        f->pass_data = needs_caller(f) ? &needs_its_caller : &stands_alone;
     }
     for (kc_function* f = m->functions; f; f = f->next)
         f->pass_data = NULL;

@@ -194,7 +194,7 @@ void kc_flow_open(kc_flow* flow, kc_module* m)
     find_records_with_pointers(m);
     uint32_t count = m->constant_count;
     for (kc_function* f = m->functions; f; f = f->next) {
-        count += f->param_count + f->local_count;
+        count += f->param_count + f->local_count + f->buffer_count + (f->push != NULL);
         kc_block_walk(&f->body, count_declared, &count);
     }
     flow->nodes = KC_NEW_ARRAY(m->arena, kc_node*, count);
@@ -205,6 +205,10 @@ void kc_flow_open(kc_flow* flow, kc_module* m)
             add_node(flow, f->params[i]);
         for (uint32_t i = 0; i < f->local_count; i++)
             add_node(flow, f->locals[i]);
+        for (uint32_t i = 0; i < f->buffer_count; i++)
+            add_node(flow, f->buffers[i]);
+        if (f->push)
+            add_node(flow, f->push);
         kc_block_walk(&f->body, add_declared, flow);
     }
     for (uint32_t i = 0; i < m->constant_count; i++) {

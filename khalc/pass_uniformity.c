@@ -169,6 +169,13 @@ static kc_uniformity query_of(kc_uniform* u, const kc_expr* e)
 }
 
 /* Memory that nobody writes while the kernel runs: __constant, and what `restrict` promises. */
+static bool is_read_only_buffer(const kc_var* buffer)
+{
+    const kc_type* t = buffer->param ? buffer->param->type : NULL;
+    return !t || t->space == KC_SPACE_CONSTANT ||
+           (t->is_restrict && t->is_const && !buffer->is_written && !buffer->is_atomic);
+}
+
 static bool is_read_only(kc_uniform* u, const kc_expr* pointer)
 {
     if (pointer->type->space == KC_SPACE_CONSTANT)
@@ -201,7 +208,8 @@ static kc_uniformity address_of(kc_uniform* u, const kc_expr* place)
     if (base->kind == KC_EX_DEREF)
         return join(indexes, value_of(u, base->args[0]));
     switch (base->u.var->kind) {
-    case KC_VAR_CONSTANT: return join(indexes, KC_UNIFORM_DISPATCH);
+    case KC_VAR_CONSTANT:
+    case KC_VAR_BUFFER: return join(indexes, KC_UNIFORM_DISPATCH);
     case KC_VAR_LOCAL: return join(indexes, KC_UNIFORM_GROUP);
     default: return KC_UNIFORM_VARYING; /* each work-item has its own */
     }
@@ -216,6 +224,9 @@ static kc_uniformity load_of(kc_uniform* u, const kc_expr* place)
                                               : KC_UNIFORM_VARYING;
     switch (base->u.var->kind) {
     case KC_VAR_CONSTANT: return indexes;
+    case KC_VAR_BUFFER:
+        return is_read_only_buffer(base->u.var) ? join(indexes, KC_UNIFORM_DISPATCH)
+                                                : KC_UNIFORM_VARYING;
     case KC_VAR_LOCAL:
         return KC_UNIFORM_VARYING; /* another work-item may write between two reads */
     default: return join(indexes, base->u.var->uniformity);
@@ -228,7 +239,8 @@ static kc_uniformity value_of(kc_uniform* u, const kc_expr* e)
     case KC_EX_LOAD: return load_of(u, e->args[0]);
     case KC_EX_ADDRESS: return address_of(u, e->args[0]);
     case KC_EX_WORK_ITEM: return query_of(u, e);
-    case KC_EX_LOCAL_BYTES: return KC_UNIFORM_DISPATCH;
+    case KC_EX_LOCAL_BYTES:
+    case KC_EX_SLICE_OFFSET: return KC_UNIFORM_DISPATCH;
     default: break;
     }
     kc_uniformity level = KC_UNIFORM_CONSTANT;
@@ -325,6 +337,7 @@ static void walk_stmt(kc_uniform* u, kc_stmt* s)
         if (s->result)
             assign_var(u, s->result, KC_UNIFORM_VARYING);
         break;
+    case KC_ST_BROADCAST: assign_var(u, s->result, KC_UNIFORM_GROUP); break;
     case KC_ST_IF:
         push_frame(u, s, false, value_of(u, s->value));
         walk_block(u, &s->body);
@@ -400,6 +413,10 @@ static void start_function(kc_module* m, kc_function* f)
     }
     for (uint32_t i = 0; i < f->local_count; i++)
         f->locals[i]->uniformity = KC_UNIFORM_VARYING;
+    for (uint32_t i = 0; i < f->buffer_count; i++)
+        f->buffers[i]->uniformity = KC_UNIFORM_VARYING;
+    if (f->push)
+        f->push->uniformity = KC_UNIFORM_DISPATCH;
     kc_block_walk(&f->body, start_stmt, NULL);
 }
 

@@ -49,6 +49,8 @@ static void access_stmt(kc_stmt* s, void* usage)
     kc_stmt_walk_exprs(s, access_loads, u);
     if (s->kind == KC_ST_ASSIGN)
         access_place(u, s->place, KC_ACCESS_WRITE);
+    if (s->kind == KC_ST_BROADCAST)
+        access_place(u, s->place, KC_ACCESS_READ);
     if (s->kind == KC_ST_ATOMIC)
         access_place(u, s->place, KC_ACCESS_READ | KC_ACCESS_WRITE | KC_ACCESS_ATOMIC);
     if (s->kind == KC_ST_DECLARE && s->value)
@@ -68,6 +70,7 @@ static void access_unknown(kc_usage* u, kc_node* node)
     switch (v->kind) {
     case KC_VAR_LOCAL: node->object |= u->unknown[KC_SPACE_LOCAL]; break;
     case KC_VAR_CONSTANT: node->object |= u->unknown[KC_SPACE_CONSTANT]; break;
+    case KC_VAR_BUFFER: break; /* what has none left that could point to it */
     case KC_VAR_PARAM:
     case KC_VAR_PRIVATE:
         if (v->is_address_taken)
@@ -162,7 +165,8 @@ static void scan_function_facts(kc_scan* c, kc_stmt* s)
 static void scan_stmt(kc_scan* c, kc_stmt* s)
 {
     const kc_scan outer = *c;
-    c->has_barrier = s->kind == KC_ST_BARRIER || (s->kind == KC_ST_CALL && s->callee->has_barrier);
+    c->has_barrier = s->kind == KC_ST_BARRIER || s->kind == KC_ST_BROADCAST ||
+                     (s->kind == KC_ST_CALL && s->callee->has_barrier);
     c->has_return = s->kind == KC_ST_RETURN;
     c->exit_depth = UINTPTR_MAX;
     if (s->kind == KC_ST_BREAK || s->kind == KC_ST_CONTINUE)

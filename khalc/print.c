@@ -81,6 +81,10 @@ static void collect_names(kc_printer* p, kc_function* f)
         add_name(p, f->params[i]->name);
     for (uint32_t i = 0; i < f->local_count; i++)
         add_name(p, f->locals[i]->name);
+    for (uint32_t i = 0; i < f->buffer_count; i++)
+        add_name(p, f->buffers[i]->name);
+    if (f->push)
+        add_name(p, f->push->name);
     kc_block_walk(&f->body, add_declared_name, p);
     sort_names(p->names, p->name_count);
 }
@@ -103,7 +107,8 @@ static void print_typed_var(kc_printer* p, const kc_var* v)
     kc_putf(p->out, ": %s", type_name(p, v->type));
     if (v->align)
         kc_putf(p->out, " align %llu", (unsigned long long)v->align);
-    if (p->m->has_uniformity && v->kind != KC_VAR_LOCAL && v->kind != KC_VAR_CONSTANT)
+    if (p->m->has_uniformity && v->kind != KC_VAR_LOCAL && v->kind != KC_VAR_CONSTANT &&
+        v->kind != KC_VAR_BUFFER)
         kc_putf(p->out, " @%s", uniformity_name(v->uniformity));
 }
 
@@ -335,7 +340,8 @@ static void print_expr(kc_printer* p, const kc_expr* e, bool nested)
         print_args(p, "(", e->arg_count, e->args, ")");
         break;
     case KC_EX_LOCAL_BYTES:
-        kc_put(p->out, "local_bytes(");
+    case KC_EX_SLICE_OFFSET:
+        kc_put(p->out, e->kind == KC_EX_LOCAL_BYTES ? "local_bytes(" : "slice_offset(");
         print_var(p, e->u.var);
         kc_put(p->out, ")");
         break;
@@ -553,6 +559,10 @@ static void print_stmt(kc_printer* p, kc_stmt* s)
         break;
     case KC_ST_BARRIER: print_fence(p, "barrier", s->fence); break;
     case KC_ST_FENCE: print_fence(p, "fence", s->fence); break;
+    case KC_ST_BROADCAST:
+        print_result(p, s);
+        print_args(p, "broadcast(", 1, &s->place, ")");
+        break;
     case KC_ST_PRINTF: print_printf(p, s); break;
     case KC_ST_BREAK:
     case KC_ST_CONTINUE: print_exit(p, s); break;
@@ -602,6 +612,13 @@ static void clear_label(kc_stmt* s, void* user)
     s->pass_data = NULL;
 }
 
+static void print_memory(kc_printer* p, const char* word, const kc_var* v)
+{
+    kc_putf(p->out, "    %s ", word);
+    print_typed_var(p, v);
+    kc_put(p->out, "\n");
+}
+
 static void print_function(kc_printer* p, kc_function* f)
 {
     collect_names(p, f);
@@ -620,11 +637,12 @@ static void print_function(kc_printer* p, kc_function* f)
         kc_putf(p->out, " workgroup %u %u %u", f->workgroup_size[0], f->workgroup_size[1],
                 f->workgroup_size[2]);
     kc_put(p->out, " {\n");
-    for (uint32_t i = 0; i < f->local_count; i++) {
-        kc_put(p->out, "    local ");
-        print_typed_var(p, f->locals[i]);
-        kc_put(p->out, "\n");
-    }
+    for (uint32_t i = 0; i < f->buffer_count; i++)
+        print_memory(p, "buffer", f->buffers[i]);
+    if (f->push)
+        print_memory(p, "buffer", f->push);
+    for (uint32_t i = 0; i < f->local_count; i++)
+        print_memory(p, "local", f->locals[i]);
     print_block(p, &f->body);
     kc_put(p->out, "}\n");
     kc_block_walk(&f->body, clear_label, NULL);

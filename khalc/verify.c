@@ -468,7 +468,8 @@ static int wanted_args(const kc_expr* e)
     case KC_EX_VAR:
     case KC_EX_CONST:
     case KC_EX_ZERO:
-    case KC_EX_LOCAL_BYTES: return 0;
+    case KC_EX_LOCAL_BYTES:
+    case KC_EX_SLICE_OFFSET: return 0;
     case KC_EX_FIELD:
     case KC_EX_DEREF:
     case KC_EX_LANES:
@@ -542,10 +543,19 @@ static bool check_query(kc_verifier* v, const kc_expr* e)
 static bool check_local_bytes(kc_verifier* v, const kc_expr* e)
 {
     const kc_var* var = e->u.var;
-    if (!var || var->kind != KC_VAR_PARAM || !kc_is_pointer(var->type) ||
-        var->type->space != KC_SPACE_LOCAL || var->function != v->f || !v->f->is_kernel)
+    const kc_var* param = var && var->kind == KC_VAR_LOCAL ? var->param : var;
+    if (!param || param->kind != KC_VAR_PARAM || !kc_is_pointer(param->type) ||
+        param->type->space != KC_SPACE_LOCAL || var->function != v->f || !v->f->is_kernel)
         return fail(v, e->loc, "LOCAL_BYTES of what is no __local parameter of this kernel");
     return e->type == kc_type_size_t(v->m) || fail(v, e->loc, "LOCAL_BYTES: not size_t");
+}
+
+static bool check_slice_offset(kc_verifier* v, const kc_expr* e)
+{
+    if (!e->u.var || e->u.var->kind != KC_VAR_BUFFER || !e->u.var->param ||
+        e->u.var->function != v->f)
+        return fail(v, e->loc, "SLICE_OFFSET of what is no buffer of this kernel");
+    return e->type == kc_type_int(v->m, 32, false) || fail(v, e->loc, "SLICE_OFFSET: not uint");
 }
 
 /* The rules of one node, whose operands are well-formed, of the right number, and places or values
@@ -590,6 +600,7 @@ static bool check_node(kc_verifier* v, const kc_expr* e)
                fail(v, e->loc, "builtin %s: wrong types", kc_builtin_name(e->u.builtin));
     case KC_EX_WORK_ITEM: return check_query(v, e);
     case KC_EX_LOCAL_BYTES: return check_local_bytes(v, e);
+    case KC_EX_SLICE_OFFSET: return check_slice_offset(v, e);
     }
     return fail(v, e->loc, "an expression of unknown kind");
 }
@@ -740,6 +751,20 @@ static void check_atomic(kc_verifier* v, const kc_stmt* s)
     check_result(v, s, t);
 }
 
+static void check_broadcast(kc_verifier* v, const kc_stmt* s)
+{
+    if (!check_place(v, s))
+        return;
+    const kc_type* t = s->place->type;
+    if ((t->kind != KC_TYPE_INT && t->kind != KC_TYPE_FLOAT) || t->width != 32)
+        fail(v, s->loc, "BROADCAST of what is no int, uint or float");
+    if (kc_place_space(s->place) != KC_SPACE_LOCAL)
+        fail(v, s->loc, "BROADCAST of what is not local");
+    if (!s->result)
+        fail(v, s->loc, "BROADCAST without a result");
+    check_result(v, s, t);
+}
+
 static void check_printf(kc_verifier* v, const kc_stmt* s)
 {
     if (!s->format)
@@ -813,7 +838,8 @@ static void check_exit(kc_verifier* v, const kc_stmt* s)
 /* The walks rely on parts that a kind doesn't have being absent. */
 static void check_parts(kc_verifier* v, const kc_stmt* s)
 {
-    const bool has_place = s->kind == KC_ST_ASSIGN || s->kind == KC_ST_ATOMIC;
+    const bool has_place =
+        s->kind == KC_ST_ASSIGN || s->kind == KC_ST_ATOMIC || s->kind == KC_ST_BROADCAST;
     const bool has_args =
         s->kind == KC_ST_CALL || s->kind == KC_ST_ATOMIC || s->kind == KC_ST_PRINTF;
     const bool has_value = s->kind == KC_ST_DECLARE || s->kind == KC_ST_ASSIGN ||
@@ -842,6 +868,7 @@ static void check_stmt(kc_verifier* v, kc_stmt* s)
         if (s->fence & ~(KC_FENCE_LOCAL | KC_FENCE_GLOBAL))
             fail(v, s->loc, "a fence of unknown memory");
         break;
+    case KC_ST_BROADCAST: check_broadcast(v, s); break;
     case KC_ST_PRINTF: check_printf(v, s); break;
     case KC_ST_IF:
         check_value(v, s->value, kc_type_bool(v->m), s->loc, "IF");
@@ -896,28 +923,54 @@ static void check_block(kc_verifier* v, kc_block* b)
 
 /* ---- functions and modules ------------------------------------------------------------------- */
 
-static void check_function(kc_verifier* v, kc_function* f)
+/* An array as long as the dispatch makes it is a whole BUFFER, or a LOCAL made of a parameter. `push`
+ * is of no one parameter. */
+static bool fits_memory(const kc_function* f, const kc_var* var)
 {
-    v->f = f;
-    if (check_type(v, f->loc, f->result, true) && f->is_kernel && f->result->kind != KC_TYPE_VOID)
-        fail(v, f->loc, "a kernel returns a value");
-    if (!f->is_kernel && f->local_count)
-        fail(v, f->loc, "a function has __local variables");
-    for (uint32_t i = 0; i < f->param_count + f->local_count; i++) {
-        const bool is_param = i < f->param_count;
-        kc_var* var = is_param ? f->params[i] : f->locals[i - f->param_count];
+    if (var->kind != KC_VAR_BUFFER && !var->param)
+        return true;
+    return var->type->kind == KC_TYPE_ARRAY && var->type->count == 0 &&
+           (var == f->push ? !var->param : var->param && kc_is_pointer(var->param->type));
+}
+
+static void declare_all(kc_verifier* v, kc_function* f, kc_var** vars, uint32_t count,
+                        kc_var_kind kind)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        kc_var* var = vars[i];
         check_type(v, var->loc, var->type, false);
-        if (var->kind != (is_param ? KC_VAR_PARAM : KC_VAR_LOCAL) || var->function != f)
+        if (var->kind != kind || var->function != f || !fits_memory(f, var))
             fail(v, var->loc, "'%s' is of the wrong kind or of another function", var->name);
         if (!set_add(v, &v->seen, var))
             fail(v, var->loc, "'%s' is declared twice", var->name);
         var->pass_data = var;
     }
+}
+
+static void forget_all(kc_var** vars, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        vars[i]->pass_data = NULL;
+}
+
+static void check_function(kc_verifier* v, kc_function* f)
+{
+    v->f = f;
+    if (check_type(v, f->loc, f->result, true) && f->is_kernel && f->result->kind != KC_TYPE_VOID)
+        fail(v, f->loc, "a kernel returns a value");
+    if (!f->is_kernel && (f->local_count || f->buffer_count))
+        fail(v, f->loc, "a function has __local variables or buffers");
+    declare_all(v, f, f->params, f->param_count, KC_VAR_PARAM);
+    declare_all(v, f, f->locals, f->local_count, KC_VAR_LOCAL);
+    declare_all(v, f, f->buffers, f->buffer_count, KC_VAR_BUFFER);
+    declare_all(v, f, &f->push, f->push ? 1 : 0, KC_VAR_BUFFER);
     if (v->ok)
         check_block(v, &f->body);
     leave_scope(&f->body);
-    for (uint32_t i = 0; i < f->param_count + f->local_count; i++)
-        (i < f->param_count ? f->params[i] : f->locals[i - f->param_count])->pass_data = NULL;
+    forget_all(f->params, f->param_count);
+    forget_all(f->locals, f->local_count);
+    forget_all(f->buffers, f->buffer_count);
+    forget_all(&f->push, f->push ? 1 : 0);
     for (const kc_function* other = v->m->functions; other != f; other = other->next)
         if (strcmp(other->name, f->name) == 0)
             fail(v, f->loc, "two functions of one name");
@@ -929,7 +982,7 @@ static void check_function(kc_verifier* v, kc_function* f)
 static bool is_constant_expr(const kc_expr* e)
 {
     if (e->kind == KC_EX_LOAD || e->kind == KC_EX_WORK_ITEM || e->kind == KC_EX_LOCAL_BYTES ||
-        e->kind == KC_EX_BUILTIN)
+        e->kind == KC_EX_SLICE_OFFSET || e->kind == KC_EX_BUILTIN)
         return false;
     if (e->kind == KC_EX_VAR && e->u.var->kind != KC_VAR_CONSTANT)
         return false;
