@@ -14,6 +14,7 @@ typedef enum kc_class {
     RELATION,
     REDUCE,
     GEOMETRY,
+    PAIR,
     OTHER,
 } kc_class;
 
@@ -29,12 +30,13 @@ static const kc_builtin_info infos[KC_BUILTIN_COUNT] = {
 #undef KC_BUILTIN
 };
 
-/* Parts of functions with an out-parameter: names of the IR, not of the language. */
+/* Parts of functions with an out-parameter, and what lowering makes: names of the IR, not of the
+ * language. */
 static bool is_part(kc_builtin id)
 {
     return id == KC_BUILTIN_FRACT || id == KC_BUILTIN_FREXP_MANT || id == KC_BUILTIN_FREXP_EXP ||
            id == KC_BUILTIN_LGAMMA_SIGN || id == KC_BUILTIN_MODF_FRAC ||
-           id == KC_BUILTIN_REMQUO_QUO;
+           id == KC_BUILTIN_REMQUO_QUO || id >= KC_BUILTIN_ROUND_HALF;
 }
 
 static bool find_builtin(const char* name, kc_builtin* out)

@@ -14,6 +14,7 @@ typedef enum klass {
     C_RELATION,
     C_REDUCE,
     C_GEOMETRY,
+    C_PAIR,
     C_OTHER
 } klass;
 
@@ -30,6 +31,7 @@ static klass class_of(kc_builtin b)
 #define KC_BUILTIN_CLASS_RELATION C_RELATION
 #define KC_BUILTIN_CLASS_REDUCE C_REDUCE
 #define KC_BUILTIN_CLASS_GEOMETRY C_GEOMETRY
+#define KC_BUILTIN_CLASS_PAIR C_PAIR /* other targets' */
 #define KC_BUILTIN_CLASS_OTHER C_OTHER
 #include "builtins.def"
 #undef KC_BUILTIN

@@ -186,6 +186,7 @@ typedef enum kc_class {
     CLASS_RELATION,
     CLASS_REDUCE,
     CLASS_GEOMETRY,
+    CLASS_PAIR,
     CLASS_OTHER,
 } kc_class;
 
@@ -207,6 +208,52 @@ static bool fits_geometry(const kc_expr* e, const kc_type* t)
     case KC_BUILTIN_FAST_NORMALIZE: return e->type == t;
     default: return e->type == kc_lane(t);
     }
+}
+
+/* Of the result and the arguments: p a pair, u uint, i int, f float, b bool. */
+static const char* pair_signature(kc_builtin id)
+{
+    switch (id) {
+    case KC_BUILTIN_U64_MUL_WIDE: return "puu";
+    case KC_BUILTIN_I64_SHL:
+    case KC_BUILTIN_I64_SHR:
+    case KC_BUILTIN_U64_SHR:
+    case KC_BUILTIN_I64_ROTATE: return "ppu";
+    case KC_BUILTIN_I64_EQ:
+    case KC_BUILTIN_I64_LT:
+    case KC_BUILTIN_U64_LT: return "bpp";
+    case KC_BUILTIN_I64_FROM_I32: return "pi";
+    case KC_BUILTIN_I64_TO_I32_SAT:
+    case KC_BUILTIN_U64_TO_I32_SAT: return "ip";
+    case KC_BUILTIN_I64_TO_U32_SAT:
+    case KC_BUILTIN_U64_TO_U32_SAT: return "up";
+    case KC_BUILTIN_I64_TO_FLOAT:
+    case KC_BUILTIN_I64_TO_FLOAT_RTZ:
+    case KC_BUILTIN_I64_TO_FLOAT_RTP:
+    case KC_BUILTIN_I64_TO_FLOAT_RTN:
+    case KC_BUILTIN_U64_TO_FLOAT:
+    case KC_BUILTIN_U64_TO_FLOAT_RTZ:
+    case KC_BUILTIN_U64_TO_FLOAT_RTP:
+    case KC_BUILTIN_U64_TO_FLOAT_RTN: return "fp";
+    case KC_BUILTIN_I64_FROM_FLOAT:
+    case KC_BUILTIN_U64_FROM_FLOAT: return "pf";
+    default: return "pppp";
+    }
+}
+
+static bool fits_pair(kc_verifier* v, const kc_expr* e)
+{
+    const char* signature = pair_signature(e->u.builtin);
+    for (uint32_t i = 0; i <= e->arg_count; i++) {
+        const kc_type* word = kc_type_int(v->m, 32, signature[i] == 'i');
+        const kc_type* wanted = signature[i] == 'p'   ? kc_type_vector(v->m, word, 2)
+                                : signature[i] == 'f' ? kc_type_float(v->m, 32)
+                                : signature[i] == 'b' ? kc_type_bool(v->m)
+                                                      : word;
+        if ((i ? e->args[i - 1]->type : e->type) != wanted)
+            return false;
+    }
+    return true;
 }
 
 static bool fits_other(kc_verifier* v, const kc_expr* e)
@@ -235,6 +282,12 @@ static bool fits_other(kc_verifier* v, const kc_expr* e)
                (e->arg_count == 2 || a == b) && kc_is_integer(last) && !last->element->is_signed &&
                last->element->width == a->element->width && r->element == a->element &&
                r->count == last->count;
+    case KC_BUILTIN_HALF_TO_FLOAT:
+        return r == kc_type_with_lane(v->m, a, kc_type_float(v->m, 32)) &&
+               a == kc_type_with_lane(v->m, a, kc_type_int(v->m, 32, false));
+    case KC_BUILTIN_FLOAT_TO_HALF:
+        return a == kc_type_with_lane(v->m, a, kc_type_float(v->m, 32)) &&
+               r == kc_type_with_lane(v->m, a, kc_type_int(v->m, 32, false));
     default: return false;
     }
 }
@@ -245,6 +298,8 @@ static bool fits_class(kc_verifier* v, const kc_expr* e)
     const kc_type *r = e->type, *t = e->args[0]->type;
     if (klass == CLASS_OTHER)
         return fits_other(v, e);
+    if (klass == CLASS_PAIR)
+        return fits_pair(v, e);
     const uint32_t same = klass == CLASS_FLOAT_INT ? e->arg_count - 1 : e->arg_count;
     for (uint32_t i = 1; i < same; i++)
         if (e->args[i]->type != t)
@@ -264,6 +319,7 @@ static bool fits_class(kc_verifier* v, const kc_expr* e)
                r == (kc_is_vector(t) ? kc_type_compare(v->m, t) : kc_type_int(v->m, 32, true));
     case CLASS_REDUCE: return kc_is_integer(t) && r == kc_type_int(v->m, 32, true);
     case CLASS_GEOMETRY: return fits_geometry(e, t);
+    case CLASS_PAIR:
     case CLASS_OTHER: break;
     }
     return false;
