@@ -148,6 +148,11 @@ typedef struct khal__backend {
     khal_status (*module_poll)(khal_module* module);
     khal_status (*function_poll)(khal_function* function);
 
+    /* optional: whether a direct grid within the limits can be run all the same: what its
+     * dimensions make together, and what a foreign kernel takes. NULL: it can. Never blocks. */
+    bool (*grid_fits)(khal_function* function, const uint64_t group_count[3],
+                      const uint64_t global_size[3]);
+
     /* Running. Calls of submit come one at a time, in ticket order, and never wait for submitted
      * work: the front holds back who is far ahead. After it failed, the ticket does not
      * exist. The front's submit lock is held: native callbacks run elsewhere, or later, never

@@ -130,6 +130,21 @@ static KHAL__COLD khal_status fail_grid(const khal_function* function,
                       (unsigned long long)most[1], (unsigned long long)most[2]);
 }
 
+/* Each dimension is within the limits; together they are not. */
+static KHAL__COLD khal_status fail_fold(const khal_function* function,
+                                        const khal__resolved_grid* grid)
+{
+    return khal__fail(
+        function->object.device, KHAL_ERROR_GRID, 0, function->object.label,
+        "%llu x %llu x %llu work-groups of %u x %u x %u %s",
+        (unsigned long long)grid->group_count[0], (unsigned long long)grid->group_count[1],
+        (unsigned long long)grid->group_count[2], grid->workgroup_size[0], grid->workgroup_size[1],
+        grid->workgroup_size[2],
+        (function->info->flags & KHAL_KERNEL_IS_FOREIGN) != 0
+            ? "are more than the device takes without folding, which foreign code can't be"
+            : "are more than the device can fold, or have ids beyond 32 bits");
+}
+
 khal_status khal__grid_resolve(const khal_function* function, const khal_grid* grid,
                                khal__resolved_grid* out)
 {
@@ -160,6 +175,10 @@ khal_status khal__grid_resolve(const khal_function* function, const khal_grid* g
     }
     if (KHAL__UNLIKELY(!fits && !out->is_empty))
         return fail_grid(function, out);
+    const khal__backend* backend = function->object.device->backend;
+    if (backend->grid_fits != NULL && !out->is_empty &&
+        !backend->grid_fits((khal_function*)function, out->group_count, out->global_size))
+        return fail_fold(function, out);
     return KHAL_OK;
 }
 

@@ -16,6 +16,37 @@
 /* ---- what is asked for -------------------------------------------------------------------------
  */
 
+/* Code whose hidden arguments this khal knows, or that has none of ours. */
+static bool abi_is_known(const khal_code* code)
+{
+    switch (code->format) {
+    case KHAL_FORMAT_CPU: return code->abi == KHAL_CPU_ABI;
+    case KHAL_FORMAT_WGSL: return code->abi == KHAL_WGSL_ABI;
+    default: return true;
+    }
+}
+
+static const char* broken_wgsl(const khal_kernel_info* info, const khal_wgsl_kernel* kernel)
+{
+    if (kernel->source == NULL)
+        return kernel->reason == NULL ? "a kernel with neither WGSL nor the reason why" : NULL;
+    if (kernel->entry == NULL)
+        return "a kernel whose WGSL has no entry point";
+    if (kernel->local_strides == NULL && info->local_count > 0)
+        return "a kernel whose local arguments have no strides";
+    for (uint32_t i = 0; i < info->local_count; ++i)
+        if (kernel->local_strides[i] == 0)
+            return "a local argument with a stride of 0";
+    if (kernel->shared_source != NULL && info->binding_count > 0) {
+        if (kernel->names == NULL)
+            return "a kernel whose buffers have no names in WGSL";
+        for (uint32_t i = 0; i < info->binding_count; ++i)
+            if (kernel->names[i] == NULL)
+                return "a buffer without a name in WGSL";
+    }
+    return NULL;
+}
+
 /* What is missing in the tables, or NULL. Whether a kernel's numbers fit together is asked
  * when a function is made of it. */
 static const char* broken_part(const khal_kernel_library* library)
@@ -32,14 +63,28 @@ static const char* broken_part(const khal_kernel_library* library)
     }
     for (uint32_t i = 0; i < library->code_count; ++i) {
         const khal_code* code = &library->codes[i];
-        if (code->format != KHAL_FORMAT_CPU || code->abi != KHAL_CPU_ABI ||
-            code->cpu_kernels == NULL)
+        if (!abi_is_known(code))
             continue;
-        for (uint32_t k = 0; k < library->kernel_count; ++k)
-            if (code->cpu_kernels[k].run == NULL)
-                return "a kernel without CPU code";
+        for (uint32_t k = 0; k < library->kernel_count; ++k) {
+            const char* broken = NULL;
+            if (code->format == KHAL_FORMAT_CPU && code->cpu_kernels != NULL)
+                broken = code->cpu_kernels[k].run == NULL ? "a kernel without CPU code" : NULL;
+            else if (code->format == KHAL_FORMAT_WGSL && code->wgsl_kernels != NULL)
+                broken = broken_wgsl(&library->kernels[k], &code->wgsl_kernels[k]);
+            if (broken != NULL)
+                return broken;
+        }
     }
     return NULL;
+}
+
+static bool is_empty(const khal_code* code)
+{
+    switch (code->format) {
+    case KHAL_FORMAT_CPU: return code->cpu_kernels == NULL;
+    case KHAL_FORMAT_WGSL: return code->wgsl_kernels == NULL;
+    default: return code->bytes == NULL || code->size == 0;
+    }
 }
 
 static khal_status choose_library_code(khal_device* device, const khal_module_desc* desc,
@@ -61,7 +106,7 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
                           "the kernel library %s has %s",
                           library->name != NULL ? library->name : "", broken);
     uint32_t formats = 0;
-    bool other_abi = false;
+    const khal_code* other_abi = NULL;
     for (uint32_t i = 0; i < library->code_count; ++i) {
         const khal_code* code = &library->codes[i];
         if (code->format > KHAL_FORMAT_MSL)
@@ -69,21 +114,22 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         formats |= 1u << code->format;
         if ((device->info.formats & (1u << code->format)) == 0)
             continue;
-        if (code->format == KHAL_FORMAT_CPU ? code->cpu_kernels == NULL
-                                            : code->bytes == NULL || code->size == 0)
+        if (is_empty(code))
             return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
                               "code %u of the kernel library is empty", i);
-        if (code->format == KHAL_FORMAT_CPU && code->abi != KHAL_CPU_ABI) {
-            other_abi = true;
+        if (!abi_is_known(code)) {
+            other_abi = code;
             continue;
         }
         *out_code = *code;
         return KHAL_OK;
     }
-    if (other_abi)
-        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
-                          "the kernel library's CPU code is for another khal than ABI %u",
-                          KHAL_CPU_ABI);
+    if (other_abi != NULL)
+        return khal__fail(
+            device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
+            "the kernel library's %s is of ABI %u; this khal takes %u",
+            khal__format_name(other_abi->format), other_abi->abi,
+            other_abi->format == KHAL_FORMAT_CPU ? KHAL_CPU_ABI : KHAL_WGSL_ABI);
     char have[160], takes[160];
     khal__format_list(formats, have, sizeof have);
     khal__format_list(device->info.formats, takes, sizeof takes);

@@ -200,12 +200,46 @@ static void surplus_items(void** state)
     assert_int_equal(s.items, 0);
 }
 
+/* Within the limits in each dimension, and more than the backend can run together. */
+static void grids_that_do_not_fold(void** state)
+{
+    (void)state;
+    uint32_t size[3];
+    uint64_t groups[3];
+    khal_function* function = make_function(device, "read");
+    const khal_slice slice = bytes(make_buffer(device, 64), 0, 64);
+    atomic_store(&noop_control_of(device)->most_groups, 1000);
+    OK(khal_grid_resolve(function, khal_groups(10, 10, 10), size, groups));
+    FAILS(GRID, khal_grid_resolve(function, khal_groups(10, 10, 11), size, groups));
+    OK(khal_grid_resolve(function, khal_groups(0, 2000, 1), size, groups));
+    khal_encoder* encoder = make_encoder(device);
+    khal_pass* pass;
+    OK(khal_pass_begin(encoder, NULL, &pass));
+    khal_dispatch_desc desc = {.function = function,
+                               .grid = khal_groups(1001, 1, 1),
+                               .bindings = &slice,
+                               .binding_count = 1};
+    FAILS(GRID, khal_pass_dispatch(pass, &desc, NULL));
+    FAILS(GRID, khal_submit(encoder, NULL));
+    khal_encoder_reset(encoder);
+    OK(khal_pass_begin(encoder, NULL, &pass));
+    desc.grid.x = 1000;
+    OK(khal_pass_dispatch(pass, &desc, NULL));
+    OK(khal_pass_end(pass));
+    OK(khal_submit(encoder, NULL));
+    atomic_store(&noop_control_of(device)->most_groups, 0);
+    khal_encoder_release(encoder);
+    khal_buffer_release(slice.buffer);
+    khal_function_release(function);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(fixed_sizes),   TEST(chosen_sizes), TEST(chosen_sizes_keep_to_limits),
         TEST(nothing_to_do), TEST(large_grids),  TEST(surplus_items),
+        TEST(grids_that_do_not_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

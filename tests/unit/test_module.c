@@ -368,6 +368,58 @@ static void reflection_of_libraries(void** state)
     khal_module_release(module);
 }
 
+static khal_status load_wgsl(const khal_kernel_info* info, const khal_wgsl_kernel* kernel,
+                             uint32_t abi)
+{
+    const khal_code code = {.format = KHAL_FORMAT_WGSL, .abi = abi, .wgsl_kernels = kernel};
+    const khal_kernel_library library = {.version = KHAL_LIBRARY_VERSION,
+                                         .kernel_count = 1,
+                                         .code_count = 1,
+                                         .name = "texts",
+                                         .kernels = info,
+                                         .codes = &code};
+    khal_module* module;
+    const khal_status status =
+        khal_module_load(device, &(khal_module_desc){.library = &library}, &module);
+    if (status == KHAL_OK)
+        khal_module_release(module);
+    return status;
+}
+
+static void libraries_of_wgsl(void** state)
+{
+    (void)state;
+    static const uint32_t strides[2] = {4, 4}, no_stride[2] = {4, 0};
+    static const char* const names[2] = {"a", "b"};
+    static const char* const one_name[2] = {"a", NULL};
+    const khal_kernel_info *add = &front_kernels[K_ADD], *local = &front_kernels[K_LOCAL];
+    const khal_wgsl_kernel plain = {.source = "fn", .entry = "add", .block_size = 64};
+    khal_wgsl_kernel k = plain;
+    OK(load_wgsl(add, &k, KHAL_WGSL_ABI));
+    FAILS(MODULE_VERSION, load_wgsl(add, &k, KHAL_WGSL_ABI + 1));
+    FAILS(MODULE_MALFORMED, load_wgsl(add, NULL, KHAL_WGSL_ABI));
+    k.entry = NULL;
+    FAILS(MODULE_MALFORMED, load_wgsl(add, &k, KHAL_WGSL_ABI));
+    k = plain;
+    k.source = NULL;
+    FAILS(MODULE_MALFORMED, load_wgsl(add, &k, KHAL_WGSL_ABI));
+    k.reason = "kernels.cl:12:3: double";
+    OK(load_wgsl(add, &k, KHAL_WGSL_ABI)); /* its functions alone fail */
+    k = plain;
+    FAILS(MODULE_MALFORMED, load_wgsl(local, &k, KHAL_WGSL_ABI));
+    k.local_strides = no_stride;
+    FAILS(MODULE_MALFORMED, load_wgsl(local, &k, KHAL_WGSL_ABI));
+    k.local_strides = strides;
+    OK(load_wgsl(local, &k, KHAL_WGSL_ABI));
+    k = plain;
+    k.shared_source = "fn";
+    FAILS(MODULE_MALFORMED, load_wgsl(add, &k, KHAL_WGSL_ABI));
+    k.names = one_name;
+    FAILS(MODULE_MALFORMED, load_wgsl(add, &k, KHAL_WGSL_ABI));
+    k.names = names;
+    OK(load_wgsl(add, &k, KHAL_WGSL_ABI));
+}
+
 static void kernels_over_the_limits(void** state)
 {
     (void)state;
@@ -499,6 +551,7 @@ int main(void)
         TEST(a_failed_module_is_not_cached),
         TEST(loading_in_steps),
         TEST(reflection_of_libraries),
+        TEST(libraries_of_wgsl),
         TEST(kernels_over_the_limits),
         TEST(layouts_of_foreign_code),
         TEST(constants_take_uniform_buffers),

@@ -285,6 +285,16 @@ static khal_status noop_function_poll(khal_function* function)
                : KHAL_OK;
 }
 
+static bool noop_grid_fits(khal_function* function, const uint64_t group_count[3],
+                           const uint64_t global_size[3])
+{
+    (void)global_size;
+    khal_device* device = khal__module_device(khal__function_module(function));
+    const uint64_t most =
+        atomic_load_explicit(&noop_control_of(device)->most_groups, memory_order_relaxed);
+    return most == 0 || group_count[0] * group_count[1] * group_count[2] <= most;
+}
+
 /* ---- running: nothing runs, but what commands promise to the front is kept
  * ----------------------- */
 
@@ -388,6 +398,7 @@ const khal__backend khal__noop_backend = {
     .function_destroy = noop_function_destroy,
     .module_poll = noop_module_poll,
     .function_poll = noop_function_poll,
+    .grid_fits = noop_grid_fits,
     .submit = noop_submit,
     .completed = noop_completed,
     .wait = noop_wait,
