@@ -94,6 +94,15 @@ typedef struct khal__submission {
     struct khal__submission* next; /* the backend's, from submit until complete */
 } khal__submission;
 
+/* What a foreign module's specialization constant is. */
+typedef enum khal__scalar {
+    KHAL__SCALAR_UNKNOWN, /* its type is a name of the module's own */
+    KHAL__SCALAR_BOOL,
+    KHAL__SCALAR_INT,
+    KHAL__SCALAR_UINT,
+    KHAL__SCALAR_FLOAT,
+} khal__scalar;
+
 /* What kernels may count on: the alignment of a buffer's first byte, host memory excepted, and of
  * local arguments. */
 #define KHAL__MEMORY_ALIGN 128u
@@ -199,6 +208,8 @@ khal_device* khal__module_device(khal_module* module);
 khal_module* khal__function_module(khal_function* function);
 const khal_kernel_library* khal__module_library(khal_module* module); /* NULL for foreign code */
 const khal_code* khal__module_code(khal_module* module);
+/* Of a foreign module's constant `id`; UNKNOWN too where it has none. */
+khal__scalar khal__module_specialization(khal_module* module, uint32_t id);
 uint32_t khal__function_index(khal_function* function); /* in the library's kernels */
 const khal_kernel_info* khal__function_kernel(khal_function* function);
 

@@ -249,6 +249,11 @@ khal_status khal__copy_check(khal_device* device, const char* label, const khal_
 /* ---- modules and functions ---------------------------------------------------------------------
  */
 
+typedef struct khal__specialization {
+    uint32_t id;
+    khal__scalar type;
+} khal__specialization;
+
 struct khal_module {
     khal__object object;
     khal_module* cache_next;
@@ -261,7 +266,7 @@ struct khal_module {
     uint32_t kernel_count;
     khal_kernel_info* own_kernels; /* foreign: names, and sizes where the code tells */
     size_t own_kernels_size;       /* bytes of own_kernels and the names behind it */
-    uint32_t* specialization_ids;  /* SPIR-V */
+    khal__specialization* specializations; /* of foreign code */
     uint32_t specialization_count;
     khal__mutex poll_lock;
     atomic_int state; /* a khal_status: KHAL_NOT_READY until it is loaded */
@@ -279,7 +284,7 @@ const char* khal__spirv_check(const void* code, size_t size);
  */
 typedef struct khal__foreign_visitor {
     bool (*entry)(void* user, const char* name, size_t length, const uint32_t workgroup_size[3]);
-    bool (*specialization)(void* user, uint32_t id);
+    bool (*specialization)(void* user, uint32_t id, khal__scalar type);
     void* user;
 } khal__foreign_visitor;
 bool khal__foreign_visit(uint32_t format, const void* code, size_t size,

@@ -153,6 +153,11 @@ uint32_t khal__foreign_format(const void* code, size_t size)
 enum {
     OP_ENTRY_POINT = 15,
     OP_EXECUTION_MODE = 16,
+    OP_TYPE_INT = 21,
+    OP_TYPE_FLOAT = 22,
+    OP_SPEC_CONSTANT_TRUE = 48,
+    OP_SPEC_CONSTANT_FALSE = 49,
+    OP_SPEC_CONSTANT = 50,
     OP_DECORATE = 71,
     MODE_LOCAL_SIZE = 17,
     MODEL_GLCOMPUTE = 5,
@@ -201,6 +206,38 @@ const char* khal__spirv_check(const void* code, size_t size)
     return NULL;
 }
 
+/* What the specialization constant `id` is: an instruction of its own, after its decoration. */
+static khal__scalar spirv_scalar(const unsigned char* bytes, size_t count, bool swapped,
+                                 uint32_t id)
+{
+    uint32_t type = 0;
+    for (int round = 0; round < 2; ++round) { /* the constant, then its type, which is before it */
+        for (size_t at = 5; at < count;) {
+            const unsigned char* here = bytes + at * 4;
+            const uint32_t words = load_word(here, swapped) >> 16,
+                           op = load_word(here, swapped) & 0xffffu;
+            const uint32_t first = words >= 2 ? load_word(here + 4, swapped) : 0,
+                           second = words >= 3 ? load_word(here + 8, swapped) : 0;
+            if (round == 0 && words >= 3 && second == id) {
+                if (op == OP_SPEC_CONSTANT_TRUE || op == OP_SPEC_CONSTANT_FALSE)
+                    return KHAL__SCALAR_BOOL;
+                if (op == OP_SPEC_CONSTANT)
+                    type = first;
+            } else if (round == 1 && words >= 3 && first == type) {
+                if (op == OP_TYPE_FLOAT)
+                    return KHAL__SCALAR_FLOAT;
+                if (op == OP_TYPE_INT && words >= 4)
+                    return load_word(here + 12, swapped) != 0 ? KHAL__SCALAR_INT
+                                                              : KHAL__SCALAR_UINT;
+            }
+            at += words;
+        }
+        if (type == 0)
+            break;
+    }
+    return KHAL__SCALAR_UNKNOWN;
+}
+
 static bool visit_spirv(const unsigned char* bytes, size_t size,
                         const khal__foreign_visitor* visitor)
 {
@@ -211,7 +248,9 @@ static bool visit_spirv(const unsigned char* bytes, size_t size,
         const uint32_t words = load_word(here, swapped) >> 16,
                        op = load_word(here, swapped) & 0xffffu;
         if (op == OP_DECORATE && words >= 4 && load_word(here + 8, swapped) == DECORATION_SPEC_ID) {
-            if (!visitor->specialization(visitor->user, load_word(here + 12, swapped)))
+            const khal__scalar type =
+                spirv_scalar(bytes, count, swapped, load_word(here + 4, swapped));
+            if (!visitor->specialization(visitor->user, load_word(here + 12, swapped), type))
                 return false;
         } else if (op == OP_ENTRY_POINT) {
             const uint32_t model = load_word(here + 4, swapped), id = load_word(here + 8, swapped);
@@ -258,6 +297,38 @@ static uint32_t number_of(text token)
     return (uint32_t)value;
 }
 
+/* What an override is: `t` stands behind its @id(N). */
+static khal__scalar wgsl_scalar(text t)
+{
+    static const struct {
+        const char* name;
+        khal__scalar type;
+    } types[] = {
+        {"bool", KHAL__SCALAR_BOOL}, {"true", KHAL__SCALAR_BOOL}, {"false", KHAL__SCALAR_BOOL},
+        {"i32", KHAL__SCALAR_INT},   {"u32", KHAL__SCALAR_UINT},  {"f32", KHAL__SCALAR_FLOAT},
+        {"f16", KHAL__SCALAR_FLOAT},
+    };
+    khal__scalar type = KHAL__SCALAR_UNKNOWN;
+    for (text token = next_token(&t); length_of(token) > 0 && *token.at != ';';
+         token = next_token(&t)) {
+        for (size_t i = 0; i < sizeof types / sizeof types[0]; ++i)
+            if (is(token, types[i].name))
+                return types[i].type;
+        if (*token.at == '.')
+            return KHAL__SCALAR_FLOAT;
+        if (*token.at < '0' || *token.at > '9')
+            continue;
+        const char last = token.end[-1];
+        const bool is_hex = length_of(token) > 1 && (token.at[1] == 'x' || token.at[1] == 'X');
+        if (last == 'u')
+            return KHAL__SCALAR_UINT;
+        if (!is_hex && (last == 'f' || last == 'h' || memchr(token.at, 'e', length_of(token))))
+            return KHAL__SCALAR_FLOAT;
+        type = KHAL__SCALAR_INT; /* unless a point follows */
+    }
+    return type;
+}
+
 static bool visit_wgsl(text t, const khal__foreign_visitor* visitor)
 {
     bool is_compute = false, after_at = false;
@@ -279,8 +350,10 @@ static bool visit_wgsl(text t, const khal__foreign_visitor* visitor)
                 memset(workgroup_size, 0,
                        sizeof workgroup_size); /* an override's value is the driver's to know */
         } else if (after_at && is(token, "id")) {
-            next_token(&t);
-            if (!visitor->specialization(visitor->user, number_of(next_token(&t))))
+            next_token(&t); /* ( */
+            const uint32_t id = number_of(next_token(&t));
+            next_token(&t); /* ) */
+            if (!visitor->specialization(visitor->user, id, wgsl_scalar(t)))
                 return false;
         } else if (is(token, "fn")) {
             const text name = next_token(&t);

@@ -120,7 +120,7 @@ static khal_status check_specializations(khal_device* device, const khal_module*
                               s->data == NULL ? 0 : s->size);
         bool known = module->code.format == KHAL_FORMAT_MSL; /* only its compiler knows them */
         for (uint32_t k = 0; k < module->specialization_count && !known; ++k)
-            known = module->specialization_ids[k] == s->id;
+            known = module->specializations[k].id == s->id;
         if (!known)
             return khal__fail(device, KHAL_ERROR_SPECIALIZATION, 0, desc->label,
                               "the module has no specialization constant %u", s->id);

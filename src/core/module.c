@@ -195,11 +195,11 @@ static bool list_entry(void* user, const char* name, size_t length,
     return l->count < UINT32_MAX;
 }
 
-static bool list_specialization(void* user, uint32_t id)
+static bool list_specialization(void* user, uint32_t id, khal__scalar type)
 {
     listing* l = user;
     if (l->module != NULL)
-        l->module->specialization_ids[l->specialization_count] = id;
+        l->module->specializations[l->specialization_count] = (khal__specialization){id, type};
     ++l->specialization_count;
     return l->specialization_count < UINT32_MAX;
 }
@@ -211,9 +211,9 @@ static bool list_foreign(khal_device* device, khal_module* module)
     khal__foreign_visitor visitor = {list_entry, list_specialization, &counted};
     khal__foreign_visit(module->code.format, module->code.bytes, module->code.size, &visitor);
     if (counted.specialization_count > 0) {
-        module->specialization_ids =
-            khal__alloc(device, counted.specialization_count * sizeof(uint32_t), 16);
-        if (module->specialization_ids == NULL)
+        module->specializations =
+            khal__alloc(device, counted.specialization_count * sizeof(khal__specialization), 16);
+        if (module->specializations == NULL)
             return false;
         module->specialization_count = counted.specialization_count;
     }
@@ -300,9 +300,9 @@ static void free_module(khal_device* device, khal_module* module)
         khal__free(device, (void*)(uintptr_t)module->code.bytes, module->code.size);
     if (module->own_kernels != NULL)
         khal__free(device, module->own_kernels, module->own_kernels_size);
-    if (module->specialization_ids != NULL)
-        khal__free(device, module->specialization_ids,
-                   module->specialization_count * sizeof(uint32_t));
+    if (module->specializations != NULL)
+        khal__free(device, module->specializations,
+                   module->specialization_count * sizeof(khal__specialization));
     khal__mutex_destroy(&module->poll_lock);
     khal__free(device, module, module_size(device));
 }
@@ -496,4 +496,12 @@ const khal_kernel_library* khal__module_library(khal_module* module)
 const khal_code* khal__module_code(khal_module* module)
 {
     return &module->code;
+}
+
+khal__scalar khal__module_specialization(khal_module* module, uint32_t id)
+{
+    for (uint32_t i = 0; i < module->specialization_count; ++i)
+        if (module->specializations[i].id == id)
+            return module->specializations[i].type;
+    return KHAL__SCALAR_UNKNOWN;
 }

@@ -368,6 +368,47 @@ static void reflection_of_libraries(void** state)
     khal_module_release(module);
 }
 
+static void types_of_constants(void** state)
+{
+    (void)state;
+    static const char overrides[] =
+        "@id(0) override a: f32 = 1;\n@id(1) override b: u32;\n@id(2) override c: i32 = 3;\n"
+        "@id(3) override d: bool = true;\n@id(4) override e = false;\n@id(5) override f = 1.5;\n"
+        "@id(6) override g = 7u;\n@id(7) override h = -8;\n@id(8) override i = 1e3;\n"
+        "@id(9) override j = 2f;\n@id(10) override k = 0x1f;\n@id(11) override l = u32(3);\n"
+        "alias t = f32; @id(12) override m: t;\n@compute @workgroup_size(1) fn main() {}";
+    static const khal__scalar expected[] = {
+        KHAL__SCALAR_FLOAT, KHAL__SCALAR_UINT,  KHAL__SCALAR_INT,  KHAL__SCALAR_BOOL,
+        KHAL__SCALAR_BOOL,  KHAL__SCALAR_FLOAT, KHAL__SCALAR_UINT, KHAL__SCALAR_INT,
+        KHAL__SCALAR_FLOAT, KHAL__SCALAR_FLOAT, KHAL__SCALAR_INT,  KHAL__SCALAR_UINT,
+        KHAL__SCALAR_UNKNOWN};
+    khal_module* module = LOADS_TEXT(overrides);
+    for (uint32_t i = 0; i < sizeof expected / sizeof expected[0]; ++i)
+        assert_int_equal(khal__module_specialization(module, i), expected[i]);
+    assert_int_equal(khal__module_specialization(module, 77), KHAL__SCALAR_UNKNOWN);
+    khal_module_release(module);
+
+    static const uint32_t code[] = {
+        0x07230203, 0x00010000, 0,  100, 0,      0x00020011, 1, 0x0005000f,
+        5,          4,          0x6e69616d,      0,  /* "main" */
+        0x00040047, 10,         1,  40,              /* OpDecorate %10 SpecId 40 */
+        0x00040047, 11,         1,  41,         0x00040047, 12, 1, 42,
+        0x00040047, 13,         1,  43,
+        0x00020014, 1,                               /* OpTypeBool %1 */
+        0x00040015, 2,          32, 1,               /* OpTypeInt %2 32 1 */
+        0x00040015, 3,          32, 0,          0x00030016, 5,  32, /* OpTypeFloat %5 32 */
+        0x00030030, 1,          10,                  /* OpSpecConstantTrue %1 %10 */
+        0x00040032, 2,          11, 7,               /* OpSpecConstant %2 %11 7 */
+        0x00040032, 3,          12, 7,          0x00040032, 5,  13, 0x3f800000,
+    };
+    module = loads(code, sizeof code);
+    assert_int_equal(khal__module_specialization(module, 40), KHAL__SCALAR_BOOL);
+    assert_int_equal(khal__module_specialization(module, 41), KHAL__SCALAR_INT);
+    assert_int_equal(khal__module_specialization(module, 42), KHAL__SCALAR_UINT);
+    assert_int_equal(khal__module_specialization(module, 43), KHAL__SCALAR_FLOAT);
+    khal_module_release(module);
+}
+
 static khal_status load_wgsl(const khal_kernel_info* info, const khal_wgsl_kernel* kernel,
                              uint32_t abi)
 {
@@ -552,6 +593,7 @@ int main(void)
         TEST(loading_in_steps),
         TEST(reflection_of_libraries),
         TEST(libraries_of_wgsl),
+        TEST(types_of_constants),
         TEST(kernels_over_the_limits),
         TEST(layouts_of_foreign_code),
         TEST(constants_take_uniform_buffers),
