@@ -181,7 +181,7 @@ typedef struct khal__backend {
 /* object: khal_buffer*; the CPU gives the address of its first byte */
 #define KHAL__NATIVE_BUFFER 1u
 
-extern const khal__backend khal__cpu_backend, khal__noop_backend;
+extern const khal__backend khal__cpu_backend, khal__noop_backend, khal__webgpu_backend;
 
 /* The tables of this build stand in src/core/registry.c, in order of preference. */
 
@@ -193,6 +193,9 @@ extern const khal__backend khal__cpu_backend, khal__noop_backend;
 khal_status khal__fail(khal_device* device, khal_error_id id, int64_t native_code,
                        const char* object, const char* format, ...)
     __attribute__((format(printf, 5, 6)));
+/* For a thread of the backend's own, once: its failures stay in its record, where the backend takes
+ * them from, and go to no callback. */
+void khal__failures_keep(void);
 /* Marks the device lost with its first cause. The backend touches no submission any more from then
  * on, and waits return. */
 void khal__device_lost(khal_device* device, int64_t native_code, const char* format, ...)

@@ -180,6 +180,11 @@ void khal__callbacks_go(khal_device* device)
     }
 }
 
+void khal__failures_keep(void)
+{
+    ++held;
+}
+
 void khal__callback_begin(khal_device* device, khal__callback* callback)
 {
     callback->device = device;

@@ -76,6 +76,7 @@ static void find_dialect(wg_library* library)
         library->dialect = WG_DIALECT_STANDARD;
         snprintf(library->name, sizeof library->name, library->is_dawn ? "Dawn" : "WebGPU");
     }
+    library->direct_write_size = library->dialect == WG_DIALECT_WGPU_NATIVE ? UINT64_MAX : 64u << 10;
     if (library->dialect != WG_DIALECT_WGPU_NATIVE) {
         f->InstanceEnumerateAdapters = NULL;
         f->DevicePoll = NULL;
@@ -242,6 +243,18 @@ typedef struct answer {
     size_t reason_size;
 } answer;
 
+static answer* new_answer(char* reason, size_t reason_size)
+{
+    answer* a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        snprintf(reason, reason_size, "no memory for a request");
+        return NULL;
+    }
+    a->reason = reason;
+    a->reason_size = reason_size;
+    return a;
+}
+
 static void take(answer* a, bool is_good, void* handle, WGPUStringView message)
 {
     if (a->is_there)
@@ -272,23 +285,28 @@ static void* wait_for(const wg_library* library, WGPUInstance instance, answer* 
         if (!a->is_there)
             khal__thread_yield();
     }
-    if (!a->is_there) {
-        a->is_there = true; /* a late answer is dropped: its memory is a static that nobody else uses then */
+    if (!a->is_there) { /* it may still come: the record stays */
         snprintf(a->reason, a->reason_size, "the library does not answer");
+        a->is_there = true;
+        return NULL;
     }
-    return a->handle;
+    void* handle = a->handle;
+    free(a);
+    return handle;
 }
 
 static WGPUAdapter request_adapter(const wg_library* library, WGPUInstance instance, WGPUPowerPreference power,
                                    bool fallback, char* reason, size_t reason_size)
 {
-    answer a = {.reason = reason, .reason_size = reason_size};
+    answer* a = new_answer(reason, reason_size);
+    if (a == NULL)
+        return NULL;
     const WGPURequestAdapterOptions options = {
         .featureLevel = WGPUFeatureLevel_Core, .powerPreference = power, .forceFallbackAdapter = fallback};
     const WGPURequestAdapterCallbackInfo callback = {
-        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_adapter, .userdata1 = &a};
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_adapter, .userdata1 = a};
     library->f.InstanceRequestAdapter(instance, &options, callback);
-    return wait_for(library, instance, &a);
+    return wait_for(library, instance, a);
 }
 
 static int rank(const wg_library* library, WGPUAdapter adapter)
@@ -408,11 +426,13 @@ WGPUDevice wg_library_create_device(const wg_library* library, WGPUInstance inst
         .deviceLostCallbackInfo = lost,
         .uncapturedErrorCallbackInfo = error,
     };
-    answer a = {.reason = reason, .reason_size = reason_size};
+    answer* a = new_answer(reason, reason_size);
+    if (a == NULL)
+        return NULL;
     const WGPURequestDeviceCallbackInfo callback = {
-        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_device, .userdata1 = &a};
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_device, .userdata1 = a};
     library->f.AdapterRequestDevice(adapter, &desc, callback);
-    return wait_for(library, instance, &a);
+    return wait_for(library, instance, a);
 }
 
 bool wg_library_is_out_of_memory(const wg_library* library, WGPUErrorType type, const char* message)

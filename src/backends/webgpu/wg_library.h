@@ -32,6 +32,7 @@ typedef struct wg_library {
     bool is_dawn;
     char path[512]; /* as it was opened */
     char name[64];  /* "wgpu-native 29.0.1.1" */
+    uint64_t direct_write_size; /* bytes up to which QueueWriteBuffer is the fastest way */
 } wg_library;
 
 /* The library at `path`; with NULL, the one that KHAL_WEBGPU_LIBRARY names, else the first of the usual names that is there.
