@@ -21,11 +21,15 @@
  *  - Scalars are bool, int, uint and float; vectors have 2, 3 or 4 lanes of int, uint or float. A 64-bit integer is a uint2,
  *    low word first, and its operations are the PAIR builtins of builtins.def.
  *  - No unions, no packed or over-aligned records: records are containers of values, laid out as the target likes.
- *  - BREAK and CONTINUE name the innermost statement that the target's own words would: BREAK the innermost LOOP, SWITCH or
- *    BLOCK, CONTINUE the innermost LOOP. No case falls through.
- *  - Every BARRIER stands where control is the same for the whole work-group, in the strict sense of a language that has to
- *    prove it: no work-item of a kernel with barriers returns before the last one, and each condition around a barrier is built
- *    from constants, uniform arguments, group ids, and variables that kc_lower_barriers made uniform by BROADCAST.
+ *  - BREAK names the innermost LOOP, SWITCH or BLOCK around it, CONTINUE the innermost LOOP: what the target's own words would.
+ *    A BLOCK that no BREAK names is a scope and no more, and doesn't count. No case falls through, no statement stands after a
+ *    terminator, each LOOP has a condition, a BREAK or a RETURN, and what CONTINUE leads to (step; head, where the test is at the
+ *    end) is left by nothing in it.
+ *  - Every BARRIER and BROADCAST stands where control is the same for the whole work-group, in the strict sense of a language
+ *    that has to prove it: each condition around, and around exits from there, is built from constants, `push`, BUFFERs that are
+ *    not written, sizes and group ids, and variables that such conditions alone set or that BROADCAST gave. (So sizes and group
+ *    ids must be made of built-in values, overrides and uniform memory, not read from module-scope private variables.) The last
+ *    LOCAL of such a kernel may be the 4 bytes of kc_lower_barriers: `vote`, is_temporary, without `param`.
  */
 #ifndef KC_LOWER_H
 #define KC_LOWER_H
