@@ -364,8 +364,7 @@ kc_expr* kc_ex_const_int(kc_module* m, const kc_type* type, uint64_t bits)
     return e;
 }
 
-/* The nearest half, ties to even. */
-static uint64_t half_bits(double value)
+uint64_t kc_half_bits(double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
@@ -399,7 +398,7 @@ kc_expr* kc_ex_const_float(kc_module* m, const kc_type* type, double value)
         memcpy(&bits, &narrow, sizeof bits);
         e->u.bits = bits;
     } else {
-        e->u.bits = half_bits(value);
+        e->u.bits = kc_half_bits(value);
     }
     return e;
 }

@@ -380,6 +380,7 @@ kc_expr* kc_ex_offset(kc_module* m, kc_expr* pointer, kc_expr* index);
 kc_expr* kc_ex_const_int(kc_module* m, const kc_type* type, uint64_t bits);
 kc_expr* kc_ex_const_float(kc_module* m, const kc_type* type, double value);
 kc_expr* kc_ex_const_bool(kc_module* m, bool value);
+uint64_t kc_half_bits(double value); /* of the nearest half, ties to even */
 kc_expr* kc_ex_zero(kc_module* m, const kc_type* type);
 kc_expr* kc_ex_unary(kc_module* m, kc_op op, kc_expr* a);
 kc_expr* kc_ex_binary(kc_module* m, kc_op op, kc_expr* a, kc_expr* b);
