@@ -127,11 +127,13 @@ static kc_expr* unary(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-/* A comparison of vectors: 0 or -1 in each lane. */
-static bool is_mask(const kc_expr* e)
+/* A comparison of vectors, which is 0 or -1 in each lane, or the bits of halves. */
+static bool is_in_range(const kc_type* narrow, const kc_expr* e)
 {
-    return kc_is_vector(e->type) && e->kind == KC_EX_BINARY && e->u.op >= KC_OP_EQ &&
-           e->u.op <= KC_OP_GE;
+    if (e->kind == KC_EX_BUILTIN)
+        return e->u.builtin == KC_BUILTIN_FLOAT_TO_HALF && highest(narrow) == 0xFFFF;
+    return is_signed(narrow) && kc_is_vector(e->type) && e->kind == KC_EX_BINARY &&
+           e->u.op >= KC_OP_EQ && e->u.op <= KC_OP_GE;
 }
 
 static bool holds_all(const kc_type* narrow, const kc_type* from)
@@ -154,7 +156,7 @@ static kc_expr* to_narrow(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
         return kc_rw_convert(r, held, arg);
     if (width_of(from) == 64)
         arg = kc_ex_convert(r->m, like(r, from, is_signed(from)), arg, KC_ROUND_DEFAULT, saturates);
-    if (holds_all(to, from) || (is_signed(to) && is_mask(arg)))
+    if (holds_all(to, from) || is_in_range(to, arg))
         return kc_rw_bitcast(r, held, arg);
     if (saturates)
         return kc_rw_bitcast(r, held, clamp(r, to, arg));
