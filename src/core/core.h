@@ -226,6 +226,11 @@ struct khal_buffer {
 #define KHAL__READ 0
 #define KHAL__WRITE 1
 
+/* For interop: the backend's table has the function. */
+khal_status khal__device_wrap(khal_backend id, const void* foreign, const khal_device_desc* desc,
+                              khal_device** out_device);
+khal_status khal__buffer_wrap(const char* file, int line, khal_device* device, void* handle,
+                              const khal_buffer_desc* desc, khal_buffer** out_buffer);
 void khal__buffer_destroy(khal_buffer* buffer);
 /* The last ticket that reads (if `write`) or writes the range. Under track_lock. */
 khal_ticket khal__buffer_conflict(const khal_buffer* buffer, uint64_t offset, uint64_t size,

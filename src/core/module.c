@@ -346,7 +346,11 @@ static khal_status make(khal_device* device, const khal_module_desc* desc, const
         }
     }
     atomic_init(&module->state, device->backend->module_poll != NULL ? KHAL_NOT_READY : KHAL_OK);
-    const khal_status status = device->backend->module_create(module, desc, &module->code);
+    khal__callbacks_hold();
+    khal_status status = device->backend->module_create(module, desc, &module->code);
+    if (status != KHAL_OK && khal__is_lost(device))
+        status = khal__fail_lost(device);
+    khal__callbacks_go(device);
     if (status != KHAL_OK) {
         free_module(device, module);
         return status;

@@ -73,7 +73,7 @@ typedef struct wg_buffer {
     uint64_t size;          /* bytes asked for */
     uint64_t allocated;     /* bytes of the handle, a multiple of 16 */
     uint64_t serial;        /* never used again by another buffer of the device: keys of caches */
-    bool is_foreign;
+    bool is_foreign;        /* wrapped: bytes from `size` on are the program's */
     char* shadow;           /* while mapped: the bytes from mapped_offset & ~15 on */
     char* twin;             /* mapped for writing: what the shadow held when it last agreed with the buffer */
     uint64_t mapped_offset, mapped_size;
@@ -87,7 +87,9 @@ static inline wg_buffer* wg_buffer_of(khal_buffer* buffer) { return khal__buffer
 
 khal_status wg_device_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count);
 khal_status wg_device_open(khal_device* front, uint32_t index, const khal_device_desc* desc);
+khal_status wg_device_wrap(khal_device* front, const void* foreign, const khal_device_desc* desc);
 void wg_device_close(khal_device* front);
+khal_status wg_native_handle(khal_device* front, uint32_t kind, void* object, void** out_handle);
 
 /* The lock, taken so that who looks for events again and again makes room. */
 static inline void wg_lock(wg_device* device)
@@ -102,6 +104,8 @@ void wg_unlock(wg_device* device);
 void wg_events(wg_device* device);
 /* The device is gone. Any thread, with or without the lock. */
 void wg_lose(wg_device* device, int64_t reason, const char* message);
+/* What the library said of a failure: whether it means that. */
+void wg_lose_if_told(wg_device* device, const char* message);
 
 /* Everything that creates an object of the library, and Finish, stands between these two. `end` gives KHAL_OK, or reports
  * with khal__fail (id as the caller says; out of memory and loss by their own ids) what the library said. (lock) */
@@ -140,14 +144,15 @@ void wg_staging_seal(wg_chunk* chunk);
 /* Bytes of a handle, any range inside what is allocated, as of the work that is in the queue now. KHAL_TIMEOUT without
  * khal__fail. */
 khal_status wg_staging_read(wg_device* device, WGPUBuffer source, uint64_t offset, void* out, uint64_t size, uint64_t deadline);
-/* Ordered after all that is in the queue now, and before what comes later; `allocated` are the bytes of the handle, those from
- * `size_of_target` on belong to nobody. */
-khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t size_of_target, uint64_t offset, const void* data,
+/* Ordered after all that is in the queue now, and before what comes later; bytes of the target from `end` on belong to
+ * nobody. */
+khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t end, uint64_t offset, const void* data,
                              uint64_t size);
 
 /* ---- buffers (wg_buffer.c) --------------------------------------------------------------------- */
 
 khal_status wg_buffer_create(khal_buffer* buffer, const khal_buffer_desc* desc);
+khal_status wg_buffer_wrap(khal_buffer* buffer, void* handle, const khal_buffer_desc* desc);
 void wg_buffer_destroy(khal_buffer* buffer);
 khal_status wg_buffer_write(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size, khal_ticket after);
 khal_status wg_buffer_read(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size, khal_ticket after,

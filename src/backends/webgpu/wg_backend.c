@@ -28,4 +28,7 @@ const khal__backend khal__webgpu_backend = {
     .submit = wg_submit,
     .completed = wg_completed,
     .wait = wg_wait,
+    .native_handle = wg_native_handle,
+    .device_wrap = wg_device_wrap,
+    .buffer_wrap = wg_buffer_wrap,
 };
