@@ -81,7 +81,7 @@ struct kc_record {
     uint64_t size, align;
     kc_loc loc;
     /* at any depth; filled by kc_pass_usage and kc_pass_origins */
-    bool has_pointers, has_pointer_unions, has_unions;
+    bool has_pointers, has_pointer_unions, has_unions, has_doubles;
 };
 
 /* ---- variables -------------------------------------------------------------------------------- */
