@@ -1,5 +1,5 @@
 /* The front's own structures. Order of the files: error, spans, allocator, registry, object,
- * device, buffer, slice, foreign, module, function, kernels, recording, hazards, grid, dispatch,
+ * device, buffer, slice, text, spirv, foreign, reflect, module, function, kernels, recording, hazards, grid, dispatch,
  * encoder, timestamps, readback, submit, commands, transfer, interop; each may use those before it,
  * and what this header declares of those after it.
  *
@@ -283,8 +283,6 @@ khal_status khal__module_poll(khal_module* module); /* without failing anew */
 
 /* What foreign code is, and what it says about itself. */
 uint32_t khal__foreign_format(const void* code, size_t size);
-/* Checks SPIR-V's structure; NULL, or what is wrong. */
-const char* khal__spirv_check(const void* code, size_t size);
 /* Calls `found` for each entry point and each specialization constant. False: `found` stopped it.
  */
 typedef struct khal__foreign_visitor {
