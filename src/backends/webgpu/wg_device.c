@@ -1,4 +1,5 @@
 #include "wg.h"
+#include "wg_plan.h"
 
 #include <khal/interop/webgpu.h>
 
@@ -242,7 +243,8 @@ static void fill_limits(const WGPULimits* limits, khal_limits* out)
     out->workgroup_invocations = limits->maxComputeInvocationsPerWorkgroup;
     out->local_memory_size = limits->maxComputeWorkgroupStorageSize;
     out->push_constant_size = (uint32_t)least(4096, limits->maxUniformBufferBindingSize / 4);
-    out->binding_count = limits->maxStorageBuffersPerShaderStage;
+    out->binding_count = (uint32_t)least(WG_MAX_BINDINGS, least(limits->maxStorageBuffersPerShaderStage,
+                                                                limits->maxBindingsPerBindGroup - 1));
     out->group_count[0] = out->group_count[1] = least(groups * groups, UINT32_MAX);
     out->group_count[2] = UINT32_MAX;
     out->native_offset_alignment = limits->minStorageBufferOffsetAlignment;

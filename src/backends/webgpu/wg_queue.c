@@ -429,7 +429,6 @@ void wg_queue_advance(wg_device* device)
             queue->last = NULL;
         const khal_ticket ticket = run->ticket;
         put_run(run);
-        wg_dispatch_completed(device, ticket);
         atomic_store_explicit(&queue->completed, ticket, memory_order_release);
         any = true;
     }
