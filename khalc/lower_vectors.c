@@ -1,5 +1,6 @@
-/* Vectors of 8 and 16 lanes become arrays of vectors of 4, vectors of 64-bit lanes arrays of scalars: the *parts*. A new
- * expression of such a type is an AGGREGATE of its parts, a LOAD, or ZERO. */
+/* Vectors of 8 and 16 lanes become arrays of vectors of 4, vectors of 64-bit lanes arrays of
+ * scalars: the *parts*. A new expression of such a type is an AGGREGATE of its parts, a LOAD, or
+ * ZERO. */
 #include "lower.h"
 #include "rewrite.h"
 
@@ -109,7 +110,8 @@ static void replace(kc_lanes* l, const kc_expr* e, kc_expr* by)
         }
 }
 
-/* What stands more than once in expressions that are made of `piece` lanes each goes into a variable. */
+/* What stands more than once in expressions that are made of `piece` lanes each goes into a
+ * variable. */
 static void share(kc_rewrite* r, kc_lanes* l, uint32_t piece)
 {
     for (uint32_t i = 0; i < l->count; i++) {
@@ -323,9 +325,8 @@ static kc_expr* table_of(kc_rewrite* r, kc_lanes* l, uint32_t width)
         parts[i / n] = assemble(r, l, i, n);
     kc_expr* table = parts[0];
     if (l->count > n)
-        table =
-            kc_ex_list(r->m, KC_EX_AGGREGATE, kc_type_array(r->m, parts[0]->type, l->count / n),
-                       l->count / n, parts);
+        table = kc_ex_list(r->m, KC_EX_AGGREGATE, kc_type_array(r->m, parts[0]->type, l->count / n),
+                           l->count / n, parts);
     return kc_rw_temp(r, table)->args[0];
 }
 

@@ -302,9 +302,8 @@ static kc_expr* rewrite_as_if(kc_rewrite* r, const kc_expr* old, kc_expr** args,
 
 static bool is_lazy(const kc_expr* e)
 {
-    return e->kind == KC_EX_SELECT ||
-           (e->kind == KC_EX_BINARY &&
-            (e->u.op == KC_OP_LOGICAL_AND || e->u.op == KC_OP_LOGICAL_OR));
+    return e->kind == KC_EX_SELECT || (e->kind == KC_EX_BINARY && (e->u.op == KC_OP_LOGICAL_AND ||
+                                                                   e->u.op == KC_OP_LOGICAL_OR));
 }
 
 static kc_expr* apply_rules(kc_rewrite* r, const kc_expr* old, kc_expr** args)
