@@ -535,12 +535,15 @@ typedef struct khal_function_desc {
     const char* label;
 } khal_function_desc;
 
-/* Kernels from khalc bring their layout, and SPIR-V and WGSL tell theirs: bindings by group and binding
- * (in that order), push constant size, work-group size. One that is given must agree with it. PTX, cubin
- * and MSL need one, and so does code whose binding numbers are no plain numbers, whose bindings are no
- * buffers, or whose push constants are of unknown size: bindings, a push constant size, or both. Errors: ENTRY_POINT (lists those that exist),
- * FUNCTION_LAYOUT, FUNCTION_LIMIT, FUNCTION_COMPILE, SPECIALIZATION, and those of the module's load
- * where that was only begun. */
+/* Kernels from khalc bring their layout, and SPIR-V and WGSL tell theirs: bindings by group and
+ * binding (in that order), push constant size, work-group size. One that is given must agree with
+ * it. PTX, cubin and MSL need one, and so does code whose binding numbers are no plain numbers,
+ * whose bindings are no buffers, or whose push constants are of unknown size: bindings, a push
+ * constant size, or both. WGSL has its push constants as var<immediate>, which few devices have, or,
+ * anywhere, as the uniform buffer of group 0 whose binding is the next after the others of that
+ * group (0 where there are none); push_constant_size then tells their size. Errors: ENTRY_POINT
+ * (lists those that exist), FUNCTION_LAYOUT, FUNCTION_LIMIT, FUNCTION_COMPILE, SPECIALIZATION, and
+ * those of the module's load where that was only begun. */
 KHAL_API KHAL_MUST_USE khal_status khal_function_create_at(const char* file, int line,
                                                            khal_module* module,
                                                            const khal_function_desc* desc,

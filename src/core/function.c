@@ -494,6 +494,8 @@ static khal_status create(khal_module* module, const khal_function_desc* desc,
     if (module->library == NULL) {
         if (khal__reflect(device, &module->code, name, &reflection) != KHAL_OK)
             return khal__fail_memory(device, complete.label, "the reflection", module->code.size);
+        if (complete.push_constant_size > 0)
+            khal__reflection_take_push(&reflection);
         status = complete_foreign(device, module, &complete, name, &reflection);
     } else if (!reflection_is_sound(known)) {
         return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, complete.label,

@@ -4,20 +4,12 @@
 
 enum { MOST_BINDINGS = 1000, FIRST_CAPACITY = 16 };
 
-static uint32_t capacity_for(uint32_t count)
-{
-    uint32_t capacity = FIRST_CAPACITY;
-    while (capacity < count)
-        capacity *= 2;
-    return capacity;
-}
-
 /* Room for one more; false: out of memory. */
 static bool grow(khal_device* device, khal__reflection* r)
 {
-    if (r->binding_count > 0 && r->binding_count < capacity_for(r->binding_count))
+    if (r->binding_count < r->capacity)
         return true;
-    const size_t capacity = capacity_for(r->binding_count + 1);
+    const uint32_t capacity = r->capacity > 0 ? 2 * r->capacity : FIRST_CAPACITY;
     khal_binding_desc* bindings = khal__alloc(device, capacity * sizeof *bindings, 16);
     char(*names)[64] = khal__alloc(device, capacity * sizeof *names, 16);
     if (bindings == NULL || names == NULL) {
@@ -36,6 +28,7 @@ static bool grow(khal_device* device, khal__reflection* r)
     r->bindings = bindings;
     r->names = names;
     r->binding_count = count;
+    r->capacity = capacity;
     return true;
 }
 
@@ -75,16 +68,31 @@ khal_binding_desc* khal__reflection_add(khal_device* device, khal__reflection* r
     return &r->bindings[at];
 }
 
+void khal__reflection_take_push(khal__reflection* r)
+{
+    uint32_t count = 0; /* of group 0, which comes first */
+    while (count < r->binding_count && r->bindings[count].group == 0)
+        ++count;
+    if (count == 0 || r->push_constant_size > 0 ||
+        r->bindings[count - 1].kind != KHAL_ARG_CONSTANT ||
+        r->bindings[count - 1].binding != (count > 1 ? r->bindings[count - 2].binding + 1 : 0))
+        return;
+    for (uint32_t i = count; i < r->binding_count; ++i) {
+        r->bindings[i - 1] = r->bindings[i];
+        memcpy(r->names[i - 1], r->names[i], sizeof r->names[i]);
+    }
+    --r->binding_count;
+}
+
 void khal__reflection_free(khal_device* device, khal__reflection* r)
 {
-    const size_t capacity = capacity_for(r->binding_count);
     if (r->bindings != NULL)
-        khal__free(device, r->bindings, capacity * sizeof *r->bindings);
+        khal__free(device, r->bindings, r->capacity * sizeof *r->bindings);
     if (r->names != NULL)
-        khal__free(device, r->names, capacity * sizeof *r->names);
+        khal__free(device, r->names, r->capacity * sizeof *r->names);
     r->bindings = NULL;
     r->names = NULL;
-    r->binding_count = 0;
+    r->binding_count = r->capacity = 0;
 }
 
 khal_status khal__reflect(khal_device* device, const khal_code* code, const char* entry_point,

@@ -705,7 +705,7 @@ static void foreign_code(void** state)
     khal_function* function;
     OK(khal_module_load(device, &(khal_module_desc){.code = foreign_text, .code_size = sizeof foreign_text}, &module));
     const khal_binding_desc layout[3] = {{2, 1, KHAL_ARG_BUFFER, KHAL_ACCESS_READ, 4},
-                                         {0, 0, KHAL_ARG_BUFFER, KHAL_ACCESS_WRITE, 4},
+                                         {0, 0, KHAL_ARG_BUFFER, 0, 4},
                                          {0, 3, KHAL_ARG_CONSTANT, 0, 4}};
     const uint32_t offset = 100;
     const int32_t negative = -30;
@@ -762,6 +762,25 @@ static void foreign_code(void** state)
                           .push = &push,
                           .push_size = 8};
     FAILS(BINDING_ALIAS, run(&meeting, 1));
+    /* By the code's own layout: groups and bindings in order, the push constants left out. */
+    khal_function* reflected;
+    OK(khal_function_create(module,
+                            &(khal_function_desc){.push_constant_size = 8,
+                                                  .specializations = constants,
+                                                  .specialization_count = 4},
+                            &reflected));
+    assert_int_equal(khal_function_get_info(reflected)->binding_count, 3);
+    const call own = {.function = reflected,
+                      .grid = khal_groups(8, 1, 1),
+                      .slices = {{to, 0, 400, 4}, {from, 0, 16, 4}, {from, 0, 400, 4}},
+                      .slice_count = 3,
+                      .push = &push,
+                      .push_size = 8};
+    OK(khal_buffer_write(from, 0, in, sizeof in));
+    OK(run(&own, 1));
+    read_back(to, out, sizeof out);
+    assert_int_equal(out[59], 59 + 1 + 100 + 30 + 10 + 1000);
+    khal_function_release(reflected);
     const uint32_t counts[] = {8, 1, 1, 65536, 1, 1};
     khal_buffer* at = buffer_of(counts, sizeof counts);
     call c = {.function = function,
@@ -798,12 +817,19 @@ static void foreign_code_that_is_wrong(void** state)
     FAILS(MODULE_COMPILE,
           khal_module_load(device, &(khal_module_desc){.code = broken, .code_size = sizeof broken}, &module));
     OK(khal_module_load(device, &(khal_module_desc){.code = foreign_text, .code_size = sizeof foreign_text}, &module));
-    const khal_binding_desc too_few[1] = {{0, 0, KHAL_ARG_BUFFER, KHAL_ACCESS_WRITE, 4}};
-    FAILS(FUNCTION_COMPILE,
+    const khal_binding_desc too_few[1] = {{0, 0, KHAL_ARG_BUFFER, 0, 4}};
+    FAILS(FUNCTION_LAYOUT,
           khal_function_create(module,
                                &(khal_function_desc){.bindings = too_few, .binding_count = 1, .push_constant_size = 8},
                                &function));
-    const khal_binding_desc far[1] = {{99, 0, KHAL_ARG_BUFFER, KHAL_ACCESS_WRITE, 4}};
+    khal_module_release(module);
+    /* What only the library finds. */
+    static const char hidden[] = "const G = 0; @group(G) @binding(0) var<storage, read> a: array<u32>;\n"
+                                 "var<workgroup> x: u32; @compute @workgroup_size(1) fn main() { x = a[0]; }\n";
+    OK(khal_module_load(device, &(khal_module_desc){.code = hidden, .code_size = sizeof hidden}, &module));
+    FAILS(FUNCTION_COMPILE,
+          khal_function_create(module, &(khal_function_desc){.bindings = too_few, .binding_count = 1}, &function));
+    const khal_binding_desc far[1] = {{99, 0, KHAL_ARG_BUFFER, KHAL_ACCESS_READ, 4}};
     FAILS(FUNCTION_LIMIT,
           khal_function_create(module, &(khal_function_desc){.bindings = far, .binding_count = 1}, &function));
     khal_module_release(module);
