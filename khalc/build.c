@@ -465,32 +465,57 @@ static void build_unit(kc_builder* b, const kc_node* root)
         order_functions(b);
 }
 
-kc_module* kc_build_module(kc_arena* arena, kc_diags* diags, const char* name,
-                           const kc_options* options)
+struct kc_tree {
+    kc_arena* arena;
+    const kc_options* options;
+    const kc_node* root;
+    uint32_t element_count;
+    const char** element_names;
+};
+
+kc_tree* kc_parse(kc_arena* arena, kc_diags* diags, const kc_options* options)
 {
     size_t size = 0;
     char* dump = NULL;
     if (!kc_clang_run(arena, diags, options, KC_DUMP_JSON, options->dependencies, &dump, &size))
         return NULL;
     char* json =
-        kc_strndup(arena, dump, size); /* names and file names of the module point into it */
+        kc_strndup(arena, dump, size); /* names and file names of the modules point into it */
     free(dump);
-    kc_builder* b = KC_NEW(arena, kc_builder);
-    b->arena = arena;
-    b->diags = diags;
-    b->options = options;
-    b->m = kc_module_create(arena, diags, name);
-    b->m->source_path = options->input;
-    b->m->size_t_bits = options->size_t_bits == 32 ? 32 : 64;
+    kc_tree* tree = KC_NEW(arena, kc_tree);
+    tree->arena = arena;
+    tree->options = options;
     const uint32_t errors = diags->error_count;
-    const kc_node* root = kc_ast_read(arena, diags, options->input, json, size, &b->element_count);
-    if (root)
-        kc_check_subset(diags, root);
-    if (diags->error_count == errors)
-        build_unit(b, root);
+    tree->root = kc_ast_read(arena, diags, options->input, json, size, &tree->element_count);
+    if (tree->root)
+        kc_check_subset(diags, tree->root);
+    return tree->root && diags->error_count == errors ? tree : NULL;
+}
+
+kc_module* kc_build_tree(kc_tree* tree, kc_diags* diags, const char* name)
+{
+    kc_builder* b = KC_NEW(tree->arena, kc_builder);
+    b->arena = tree->arena;
+    b->diags = diags;
+    b->options = tree->options;
+    b->m = kc_module_create(tree->arena, diags, name);
+    b->m->source_path = tree->options->input;
+    b->m->size_t_bits = tree->options->size_t_bits == 32 ? 32 : 64;
+    b->element_count = tree->element_count;
+    b->element_names = tree->element_names;
+    const uint32_t errors = diags->error_count;
+    build_unit(b, tree->root);
+    tree->element_names = b->element_names;
     while (b->sources) {
         free(b->sources->data);
         b->sources = b->sources->next;
     }
     return diags->error_count == errors ? b->m : NULL;
+}
+
+kc_module* kc_build_module(kc_arena* arena, kc_diags* diags, const char* name,
+                           const kc_options* options)
+{
+    kc_tree* tree = kc_parse(arena, diags, options);
+    return tree ? kc_build_tree(tree, diags, name) : NULL;
 }

@@ -460,7 +460,8 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
     const char* clang = find_clang(arena, diags, options);
     if (!clang)
         return false;
-    kc_process p = {.pass_messages = dump == KC_DUMP_JSON, .drop_indent = dump == KC_DUMP_JSON};
+    kc_process p = {.pass_messages = dump == KC_DUMP_JSON && !options->drops_messages,
+                    .drop_indent = dump == KC_DUMP_JSON};
     if (!run_process(&p, clang, command_line(arena, options, dump))) {
         kc_error(diags, (kc_loc){0}, KC_DIAG_CLANG_MISSING, "'%s' could not be run", clang);
         process_free(&p);

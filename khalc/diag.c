@@ -71,6 +71,12 @@ void kc_warning(kc_diags* d, kc_loc loc, kc_diag_id id, const char* format, ...)
     va_end(args);
 }
 
+void kc_diags_first(const kc_diags* d, kc_loc* out_loc)
+{
+    if (d->first)
+        *out_loc = d->first->loc;
+}
+
 static int compare_u32(uint32_t a, uint32_t b)
 {
     return (a > b) - (a < b);

@@ -29,4 +29,7 @@ void kc_warning(kc_diags* d, kc_loc loc, kc_diag_id id, const char* format, ...)
 /* Prints what was recorded, sorted by file, line and column, each once, and forgets it. */
 void kc_diags_flush(kc_diags* d);
 
+/* The place of the first that was recorded; unchanged where there is none. */
+void kc_diags_first(const kc_diags* d, kc_loc* out_loc);
+
 #endif

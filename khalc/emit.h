@@ -23,10 +23,16 @@ const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index
 /* Typed argument structs and launchers: NAME.khal.h (emit_header.c). Names that clash are diagnostics. */
 void kc_emit_header(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels);
 
-/* NAME.khal.c (emit_library.c): the CPU code, once for each SIMD level by including itself, then the
- * khal_kernel_library table, then the launchers. `header_name` is how it includes the header. Lowers the module (kc_emit_c). */
+typedef struct kc_library_options {
+    const char* header_name; /* how NAME.khal.c includes the header */
+    bool has_cpu;
+    const khal_wgsl_kernel* wgsl; /* one for each kernel; NULL: no WGSL */
+} kc_library_options;
+
+/* NAME.khal.c (emit_library.c): the CPU code, once for each SIMD level by including itself, then WGSL, the
+ * khal_kernel_library table, and the launchers. Lowers the module (kc_emit_c). */
 void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels,
-                     const char* header_name);
+                     const kc_library_options* options);
 
 /* The CPU work-group functions as C (emit_c.c), to be compiled after <khal/cpu.h>, once for each SIMD level. Every symbol
  * it defines is static and spelled KHAL_CPU_NAME(x), which the including file defines to add the level. It ends with

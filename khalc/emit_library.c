@@ -19,18 +19,25 @@ static const level levels[] = {
 };
 #define LEVEL_COUNT (sizeof levels / sizeof levels[0])
 
+/* The inside of a C string literal. */
+static void put_escaped(kc_text* out, const char* s, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        const unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\' || c == '?')
+            kc_putf(out, "\\%c", c);
+        else if (c < 32 || c > 126)
+            kc_putf(out, "\\%03o", c);
+        else
+            kc_putn(out, s + i, 1);
+    }
+}
+
 /* A C string literal; any byte may be in a name of the source's. */
 static void put_string(kc_text* out, const char* s)
 {
     kc_put(out, "\"");
-    for (const unsigned char* c = (const unsigned char*)s; *c; c++) {
-        if (*c == '"' || *c == '\\' || *c == '?')
-            kc_putf(out, "\\%c", *c);
-        else if (*c < 32 || *c > 126)
-            kc_putf(out, "\\%03o", *c);
-        else
-            kc_putf(out, "%c", *c);
-    }
+    put_escaped(out, s, strlen(s));
     kc_put(out, "\"");
 }
 
@@ -101,10 +108,98 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
     kc_put(out, *separator ? "},\n" : "0},\n");
 }
 
-static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count,
-                       const khal_kernel_info* kernels)
+/* ---- WGSL ------------------------------------------------------------------------------------ */
+
+/* A text that is longer is no string literal that every compiler takes. */
+#define LITERAL_LIMIT 60000u
+
+static void put_text(kc_text* out, const char* prefix, uint32_t index, const char* text)
 {
-    kc_put(out, "static const khal_code khal_cpu_codes[] = {\n");
+    kc_putf(out, "static const char %s_%u[] =", prefix, index);
+    if (strlen(text) > LITERAL_LIMIT) {
+        kc_put(out, " {");
+        for (size_t i = 0; text[i]; i++)
+            kc_putf(out, "%s%d,", i % 32 ? "" : "\n    ", text[i]);
+        kc_put(out, "\n    0};\n");
+        return;
+    }
+    for (const char* line = text; *line;) {
+        const size_t n = strcspn(line, "\n");
+        kc_put(out, "\n    \"");
+        put_escaped(out, line, n);
+        kc_put(out, line[n] ? "\\n\"" : "\"");
+        line += n + (line[n] != 0);
+    }
+    kc_put(out, ";\n");
+}
+
+static void put_wgsl_lists(kc_text* out, const khal_kernel_info* k, const khal_wgsl_kernel* w,
+                           uint32_t index)
+{
+    if (k->binding_count) {
+        kc_putf(out, "static const char* const khal_wgsl_names_%u[] = {", index);
+        for (uint32_t i = 0; i < k->binding_count; i++)
+            kc_putf(out, "%s\"%s\"", i ? ", " : "", w->names[i]);
+        kc_put(out, "};\n");
+    }
+    if (k->local_count) {
+        kc_putf(out, "static const uint32_t khal_wgsl_strides_%u[] = {", index);
+        for (uint32_t i = 0; i < k->local_count; i++)
+            kc_putf(out, "%s%u", i ? ", " : "", w->local_strides[i]);
+        kc_put(out, "};\n");
+    }
+}
+
+static void put_wgsl_entry(kc_text* out, const khal_kernel_info* k, const khal_wgsl_kernel* w,
+                           uint32_t index)
+{
+    if (!w->source) {
+        kc_put(out, "    {.reason = ");
+        put_string(out, w->reason ? w->reason : "");
+        kc_put(out, "},\n");
+        return;
+    }
+    kc_putf(out, "    {.source = khal_wgsl_source_%u, .entry = \"%s\"", index, w->entry);
+    if (w->shared_source)
+        kc_putf(out, ", .shared_source = khal_wgsl_shared_%u", index);
+    if (k->binding_count)
+        kc_putf(out, ", .names = khal_wgsl_names_%u", index);
+    if (k->local_count)
+        kc_putf(out, ", .local_strides = khal_wgsl_strides_%u", index);
+    kc_putf(out, ", .block_size = %u, .flags = ", w->block_size);
+    kc_put(out, w->flags & KHAL_WGSL_USES_FMA ? "KHAL_WGSL_USES_FMA" : "");
+    kc_put(out, (w->flags & KHAL_WGSL_USES_FMA) && (w->flags & KHAL_WGSL_USES_ATOMICS) ? " | " : "");
+    kc_put(out, w->flags & KHAL_WGSL_USES_ATOMICS ? "KHAL_WGSL_USES_ATOMICS" : "");
+    kc_put(out, w->flags ? "},\n" : "0},\n");
+}
+
+static void put_wgsl(kc_text* out, uint32_t kernel_count, const khal_kernel_info* kernels,
+                     const khal_wgsl_kernel* wgsl)
+{
+    /* Compilers need take no more than 4,095 characters in a literal; all take these. */
+    kc_put(out, "#ifdef __GNUC__\n"
+                "#pragma GCC diagnostic push\n"
+                "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
+                "#endif\n");
+    for (uint32_t i = 0; i < kernel_count; i++) {
+        if (!wgsl[i].source)
+            continue;
+        put_text(out, "khal_wgsl_source", i, wgsl[i].source);
+        if (wgsl[i].shared_source)
+            put_text(out, "khal_wgsl_shared", i, wgsl[i].shared_source);
+        put_wgsl_lists(out, &kernels[i], &wgsl[i], i);
+    }
+    kc_put(out, "#ifdef __GNUC__\n#pragma GCC diagnostic pop\n#endif\n\n"
+                "static const khal_wgsl_kernel khal_wgsl_kernels[] = {\n");
+    for (uint32_t i = 0; i < kernel_count; i++)
+        put_wgsl_entry(out, &kernels[i], &wgsl[i], i);
+    kc_put(out, "};\n\n");
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void put_cpu_codes(kc_text* out)
+{
     for (size_t i = 0; i < LEVEL_COUNT; i++) {
         if (levels[i].condition)
             kc_putf(out, "#if %s\n", levels[i].condition);
@@ -115,10 +210,21 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count,
         if (levels[i].condition)
             kc_put(out, "#endif\n");
     }
+}
+
+static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count,
+                       const khal_kernel_info* kernels, const kc_library_options* options)
+{
+    kc_put(out, "static const khal_code khal_codes[] = {\n");
+    if (options->has_cpu)
+        put_cpu_codes(out);
+    if (options->wgsl)
+        kc_put(out, "    {.format = KHAL_FORMAT_WGSL, .abi = KHAL_WGSL_ABI, .wgsl_kernels = "
+                    "khal_wgsl_kernels},\n");
     kc_put(out, "};\n\n");
     for (uint32_t i = 0; i < kernel_count; i++)
         put_args(out, &kernels[i]);
-    kc_put(out, "\nstatic const khal_kernel_info khal_cpu_infos[] = {\n");
+    kc_put(out, "\nstatic const khal_kernel_info khal_infos[] = {\n");
     for (uint32_t i = 0; i < kernel_count; i++)
         put_kernel_info(out, &kernels[i]);
     kc_putf(out,
@@ -126,10 +232,10 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count,
             "const khal_kernel_library %s_library = {\n"
             "    .version = KHAL_LIBRARY_VERSION,\n"
             "    .kernel_count = %u,\n"
-            "    .code_count = sizeof khal_cpu_codes / sizeof khal_cpu_codes[0],\n"
+            "    .code_count = sizeof khal_codes / sizeof khal_codes[0],\n"
             "    .name = \"%s\",\n"
-            "    .kernels = khal_cpu_infos,\n"
-            "    .codes = khal_cpu_codes,\n"
+            "    .kernels = khal_infos,\n"
+            "    .codes = khal_codes,\n"
             "};\n\n",
             m->name, kernel_count, m->name);
 }
@@ -230,19 +336,10 @@ static void put_launcher(kc_text* out, kc_module* m, const kc_function* f,
     kc_put(out, "    return khal_pass_dispatch(pass, &desc, NULL);\n}\n\n");
 }
 
-void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
-                     const khal_kernel_info* kernels, const char* header_name)
+/* What includes the file itself again, for each SIMD level. */
+static void put_levels(kc_text* out, const char* self)
 {
-    const size_t stem_size = strlen(header_name) - strlen("h");
-    const char* self = kc_format(m->arena, "%.*sc", (int)stem_size, header_name); /* NAME.khal.c */
-    kc_putf(out,
-            "/* Made by khalc; changes are lost when it is made again. It includes itself once for "
-            "each SIMD level. */\n"
-            "#ifndef KHAL_CPU_NAME\n"
-            "#include \"%s\"\n\n"
-            "#include <string.h>\n\n"
-            "#include <khal/cpu.h>\n\n",
-            header_name);
+    kc_put(out, "#include <khal/cpu.h>\n\n");
     for (size_t i = 0; i < LEVEL_COUNT; i++) {
         const level* l = &levels[i];
         if (l->condition)
@@ -255,7 +352,22 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
             kc_putf(out, "%s\n#endif\n", l->end);
     }
     kc_put(out, "\n");
-    put_tables(out, m, kernel_count, kernels);
+}
+
+void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
+                     const khal_kernel_info* kernels, const kc_library_options* options)
+{
+    const size_t stem_size = strlen(options->header_name) - strlen("h");
+    kc_putf(out, "/* Made by khalc; changes are lost when it is made again.%s */\n",
+            options->has_cpu ? " It includes itself once for each SIMD level." : "");
+    if (options->has_cpu)
+        kc_put(out, "#ifndef KHAL_CPU_NAME\n");
+    kc_putf(out, "#include \"%s\"\n\n#include <string.h>\n\n", options->header_name);
+    if (options->has_cpu)
+        put_levels(out, kc_format(m->arena, "%.*sc", (int)stem_size, options->header_name));
+    if (options->wgsl)
+        put_wgsl(out, kernel_count, kernels, options->wgsl);
+    put_tables(out, m, kernel_count, kernels, options);
     put_handle_functions(out, m->name);
     uint32_t index = 0;
     for (const kc_function* f = m->functions; f && index < kernel_count; f = f->next)
@@ -263,6 +375,8 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
             put_launcher(out, m, f, &kernels[index], index);
             index++;
         }
+    if (!options->has_cpu)
+        return;
     kc_put(out, "#else /* the kernels at one SIMD level */\n\n");
     kc_emit_c(out, m);
     kc_put(out, "\n#endif\n");

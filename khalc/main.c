@@ -4,6 +4,7 @@
 #include "diag.h"
 #include "emit.h"
 #include "ir.h"
+#include "target_wgsl.h"
 #include "text.h"
 
 #include <errno.h>
@@ -35,8 +36,11 @@ static const char help[] =
     "  -o BASE             where to write; its last part is the prefix of all names, a C "
     "identifier\n"
     "  --emit=WHAT         print to standard output, or to the file that -o names: ir, c "
-    "(kernels.khal.c) or\n"
-    "                      header (kernels.khal.h)\n"
+    "(kernels.khal.c),\n"
+    "                      header (kernels.khal.h) or wgsl\n"
+    "  --targets=LIST      what to compile for, of cpu and wgsl, with commas between; all where it "
+    "is not given.\n"
+    "                      What a target that is named can't have is an error, else a warning\n"
     "  -I DIR              search DIR for included files; <khal/kernel.h> is found without\n"
     "  -D NAME[=VALUE]     define a macro\n"
     "  -U NAME             undefine a macro\n"
@@ -54,12 +58,16 @@ static const char help[] =
     "runs out. Nothing is written\n"
     "unless the status is 0.\n";
 
-typedef enum emit_kind { EMIT_LIBRARY, EMIT_IR, EMIT_C, EMIT_HEADER } emit_kind;
+typedef enum emit_kind { EMIT_LIBRARY, EMIT_IR, EMIT_C, EMIT_HEADER, EMIT_WGSL } emit_kind;
+
+enum { KC_TARGET_CPU = 1, KC_TARGET_WGSL = 2 };
 
 typedef struct command {
     kc_options build;
     emit_kind emit;
     bool is_emit_given;
+    uint32_t targets; /* KC_TARGET_... */
+    bool is_targets_given;
     const char* output;
     bool wants_dependencies;
     const char* dependency_file;
@@ -108,7 +116,7 @@ static bool parse_emit(context* c, command* cmd, const char* what)
     static const struct {
         const char* name;
         emit_kind kind;
-    } kinds[] = {{"ir", EMIT_IR}, {"c", EMIT_C}, {"header", EMIT_HEADER}};
+    } kinds[] = {{"ir", EMIT_IR}, {"c", EMIT_C}, {"header", EMIT_HEADER}, {"wgsl", EMIT_WGSL}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(what, kinds[i].name) == 0) {
             if (cmd->is_emit_given && cmd->emit != kinds[i].kind) {
@@ -119,8 +127,39 @@ static bool parse_emit(context* c, command* cmd, const char* what)
             cmd->is_emit_given = true;
             return true;
         }
-    kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--emit takes ir, c or header, not '%s'", what);
+    kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--emit takes ir, c, header or wgsl, not '%s'",
+             what);
     return false;
+}
+
+static bool parse_targets(context* c, command* cmd, const char* list)
+{
+    static const struct {
+        const char* name;
+        uint32_t target;
+    } targets[] = {{"cpu", KC_TARGET_CPU}, {"wgsl", KC_TARGET_WGSL}};
+    if (cmd->is_targets_given) {
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--targets is given twice");
+        return false;
+    }
+    cmd->is_targets_given = true;
+    cmd->targets = 0;
+    for (const char* p = list;; p++) {
+        const size_t n = strcspn(p, ",");
+        size_t i = 0;
+        while (i < sizeof targets / sizeof targets[0] &&
+               (strlen(targets[i].name) != n || memcmp(targets[i].name, p, n) != 0))
+            i++;
+        if (i == sizeof targets / sizeof targets[0]) {
+            kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--targets takes cpu and wgsl, not '%.*s'",
+                     (int)n, p);
+            return false;
+        }
+        cmd->targets |= targets[i].target;
+        p += n;
+        if (!*p)
+            return true;
+    }
 }
 
 static bool starts_with(const char* s, const char* prefix)
@@ -197,6 +236,8 @@ static bool parse_option(context* c, command* cmd, int argc, char** argv, int* i
         return set_once(c, &cmd->output, "-o", option_value(c, "-o", argc, argv, i));
     if (starts_with(arg, "--emit="))
         return parse_emit(c, cmd, arg + strlen("--emit="));
+    if (starts_with(arg, "--targets="))
+        return parse_targets(c, cmd, arg + strlen("--targets="));
     if (starts_with(arg, "--clang=") && arg[strlen("--clang=")])
         return set_once(c, &cmd->build.clang, "--clang", arg + strlen("--clang="));
     if (strcmp(arg, "--size-t=64") == 0 || strcmp(arg, "--size-t=32") == 0) {
@@ -434,7 +475,7 @@ static void put_dependencies(kc_text* out, const output_file* files, size_t coun
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 typedef struct product {
-    kc_text ir, header, library;
+    kc_text ir, header, library, wgsl;
 } product;
 
 /* Runs the passes. The IR is verified after each that changes it: a fault there must not become
@@ -455,6 +496,14 @@ static bool analyse(kc_module* m)
     return true;
 }
 
+static bool wants_no_warnings(const command* cmd)
+{
+    for (uint32_t i = 0; i < cmd->build.clang_arg_count; i++)
+        if (strcmp(cmd->build.clang_args[i], "-w") == 0)
+            return true;
+    return false;
+}
+
 static bool compile(context* c, const command* cmd, product* out)
 {
     kc_module* m = kc_build_module(c->arena, &c->diags, cmd->name, &cmd->build);
@@ -469,13 +518,25 @@ static bool compile(context* c, const command* cmd, product* out)
                  "the file has no kernel");
     if (c->diags.error_count)
         return false;
+    khal_wgsl_kernel* wgsl = NULL;
+    const bool wants_library = cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C;
+    if (cmd->emit == EMIT_WGSL || (wants_library && (cmd->targets & KC_TARGET_WGSL))) {
+        const bool is_named = cmd->is_targets_given || cmd->emit == EMIT_WGSL;
+        wgsl = KC_NEW_ARRAY(c->arena, khal_wgsl_kernel, kernel_count);
+        if (!kc_make_wgsl(c->arena, &c->diags, cmd->name, &cmd->build, kernel_count, kernels,
+                          is_named, wants_no_warnings(cmd), wgsl))
+            return false;
+        kc_print_wgsl(&out->wgsl, kernel_count, kernels, wgsl);
+    }
     kc_print_module(&out->ir, m);
     kc_emit_header(&out->header, m, kernel_count, kernels);
     if (c->diags.error_count)
         return false;
-    if (cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C)
+    if (wants_library)
         kc_emit_library(&out->library, m, kernel_count, kernels,
-                        kc_format(c->arena, "%s.khal.h", cmd->name));
+                        &(kc_library_options){.header_name = kc_format(c->arena, "%s.khal.h", cmd->name),
+                                              .has_cpu = cmd->targets & KC_TARGET_CPU,
+                                              .wgsl = wgsl});
     return c->diags.error_count == 0 && kc_verify_module(m); /* the C emitter lowers further */
 }
 
@@ -491,7 +552,8 @@ static bool write_product(context* c, const command* cmd, const product* p,
                                        .text = &p->library};
     } else {
         const kc_text* text = cmd->emit == EMIT_IR  ? &p->ir
-                              : cmd->emit == EMIT_C ? &p->library
+                              : cmd->emit == EMIT_C    ? &p->library
+                              : cmd->emit == EMIT_WGSL ? &p->wgsl
                                                     : &p->header;
         if (!cmd->output)
             return write_stdout(c, text);
@@ -511,7 +573,8 @@ static bool write_product(context* c, const command* cmd, const product* p,
 
 static int run(context* c, int argc, char** argv)
 {
-    command cmd = {.build = {.program = argc ? argv[0] : NULL, .size_t_bits = 64}};
+    command cmd = {.build = {.program = argc ? argv[0] : NULL, .size_t_bits = 64},
+                   .targets = KC_TARGET_CPU};
     kc_dependencies dependencies = {0};
     cmd.build.dependencies = &dependencies;
     if (!parse_command(c, &cmd, argc, argv))
@@ -521,6 +584,7 @@ static int run(context* c, int argc, char** argv)
     kc_text_free(&p.ir);
     kc_text_free(&p.header);
     kc_text_free(&p.library);
+    kc_text_free(&p.wgsl);
     return ok ? EXIT_OK : EXIT_ERRORS;
 }
 

@@ -2,9 +2,8 @@
 
 #define ALL_USAGE 0xffu
 
-/* A new one, or one over `handle`. */
-static khal_status create(const char* file, int line, khal_device* device, void* handle,
-                          const khal_buffer_desc* desc, khal_buffer** out_buffer)
+khal_status khal_buffer_create_at(const char* file, int line, khal_device* device,
+                                  const khal_buffer_desc* desc, khal_buffer** out_buffer)
 {
     static const khal_buffer_desc defaults;
     if (device == NULL || out_buffer == NULL)
@@ -55,12 +54,7 @@ static khal_status create(const char* file, int line, khal_device* device, void*
         buffer->used[i].items = buffer->used_items[i];
         buffer->used[i].capacity = KHAL__BUFFER_SPANS;
     }
-    khal__callbacks_hold();
-    khal_status status = handle != NULL ? device->backend->buffer_wrap(buffer, handle, &d)
-                                        : device->backend->buffer_create(buffer, &d);
-    if (status != KHAL_OK && khal__is_lost(device))
-        status = khal__fail_lost(device);
-    khal__callbacks_go(device);
+    const khal_status status = device->backend->buffer_create(buffer, &d);
     if (status != KHAL_OK) {
         khal__free(device, buffer, size);
         return status;
@@ -70,18 +64,6 @@ static khal_status create(const char* file, int line, khal_device* device, void*
     atomic_fetch_add(&device->buffer_size, d.size);
     *out_buffer = buffer;
     return KHAL_OK;
-}
-
-khal_status khal_buffer_create_at(const char* file, int line, khal_device* device,
-                                  const khal_buffer_desc* desc, khal_buffer** out_buffer)
-{
-    return create(file, line, device, NULL, desc, out_buffer);
-}
-
-khal_status khal__buffer_wrap(const char* file, int line, khal_device* device, void* handle,
-                              const khal_buffer_desc* desc, khal_buffer** out_buffer)
-{
-    return create(file, line, device, handle, desc, out_buffer);
 }
 
 void khal__buffer_destroy(khal_buffer* buffer)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Tests khalc as a program.
 #   run.sh golden KHALC CLANG [--update]
-#       golden/x.cl beside x.ir (and x.h, x.c where they are there): what --emit=ir, header and c print.
+#       golden/x.cl beside x.ir (and x.h, x.c, x.wgsl where they are there): what --emit=ir, header, c and wgsl print.
 #   run.sh error KHALC CLANG [--update]
 #       error/x.cl beside x.err: a line for each error, "LINE:COLUMN KC0020 goto" ("-" for the place where there is none),
 #       in the order in which khalc prints them. Never the texts.
@@ -39,7 +39,7 @@ golden() {
     for source in golden/*.cl; do
         local base=${source%.cl}
         # shellcheck disable=SC2046
-        for form in ir header c; do
+        for form in ir header c wgsl; do
             local extension=$form
             [ $form = header ] && extension=h
             [ $form = ir ] || [ -e "$base.$extension" ] || continue

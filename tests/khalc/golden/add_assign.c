@@ -24,7 +24,7 @@ KHAL_CPU_TARGET_V4_BEGIN
 KHAL_CPU_TARGET_V4_END
 #endif
 
-static const khal_code khal_cpu_codes[] = {
+static const khal_code khal_codes[] = {
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_base},
 #if KHAL_CPU_HAVE_X86_V3
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V3, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v3},
@@ -40,7 +40,7 @@ static const khal_arg_info khal_args_of_add_assign[] = {
     {.name = "n", .type_name = "uint", .kind = KHAL_ARG_VALUE, .element_size = 4, .element_align = 4},
 };
 
-static const khal_kernel_info khal_cpu_infos[] = {
+static const khal_kernel_info khal_infos[] = {
     {.name = "add_assign", .args = khal_args_of_add_assign, .arg_count = 3, .binding_count = 2, .local_count = 0, .push_constant_size = 4,
      .workgroup_size = {0, 0, 0}, .local_memory_size = 0, .flags = 0},
 };
@@ -48,10 +48,10 @@ static const khal_kernel_info khal_cpu_infos[] = {
 const khal_kernel_library add_assign_library = {
     .version = KHAL_LIBRARY_VERSION,
     .kernel_count = 1,
-    .code_count = sizeof khal_cpu_codes / sizeof khal_cpu_codes[0],
+    .code_count = sizeof khal_codes / sizeof khal_codes[0],
     .name = "add_assign",
-    .kernels = khal_cpu_infos,
-    .codes = khal_cpu_codes,
+    .kernels = khal_infos,
+    .codes = khal_codes,
 };
 
 khal_status add_assign_load_at(const char* file, int line, khal_device* device, struct add_assign** out_k)

@@ -24,7 +24,7 @@ KHAL_CPU_TARGET_V4_BEGIN
 KHAL_CPU_TARGET_V4_END
 #endif
 
-static const khal_code khal_cpu_codes[] = {
+static const khal_code khal_codes[] = {
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_base},
 #if KHAL_CPU_HAVE_X86_V3
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V3, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v3},
@@ -41,7 +41,7 @@ static const khal_arg_info khal_args_of_memory[] = {
     {.name = "first", .type_name = "struct particle", .kind = KHAL_ARG_VALUE, .element_size = 32, .element_align = 16},
 };
 
-static const khal_kernel_info khal_cpu_infos[] = {
+static const khal_kernel_info khal_infos[] = {
     {.name = "memory", .args = khal_args_of_memory, .arg_count = 4, .binding_count = 2, .local_count = 1, .push_constant_size = 32,
      .workgroup_size = {64, 1, 1}, .local_memory_size = 8, .flags = KHAL_KERNEL_HAS_BARRIER},
 };
@@ -49,10 +49,10 @@ static const khal_kernel_info khal_cpu_infos[] = {
 const khal_kernel_library memory_library = {
     .version = KHAL_LIBRARY_VERSION,
     .kernel_count = 1,
-    .code_count = sizeof khal_cpu_codes / sizeof khal_cpu_codes[0],
+    .code_count = sizeof khal_codes / sizeof khal_codes[0],
     .name = "memory",
-    .kernels = khal_cpu_infos,
-    .codes = khal_cpu_codes,
+    .kernels = khal_infos,
+    .codes = khal_codes,
 };
 
 khal_status memory_load_at(const char* file, int line, khal_device* device, struct memory** out_k)
