@@ -45,6 +45,9 @@ void kc_flow_close(kc_flow* flow);
 /* Calls fn for each source of the pointers in the value of `e`. */
 void kc_flow_sources(const kc_expr* e, void (*fn)(kc_source source, void* user), void* user);
 
+/* These hold once a flow has been opened. */
 bool kc_type_holds_pointers(const kc_type* t);
+bool kc_type_has_unions(const kc_type* t);
+bool kc_type_has_doubles(const kc_type* t);
 
 #endif

@@ -496,8 +496,7 @@ kc_expr* kc_ex_local_bytes(kc_module* m, kc_var* param)
 
 kc_expr* kc_ex_slice_offset(kc_module* m, kc_var* buffer)
 {
-    kc_expr* e =
-        new_expr(m, KC_EX_SLICE_OFFSET, kc_type_int(m, 32, false), 0, NULL, NULL, NULL);
+    kc_expr* e = new_expr(m, KC_EX_SLICE_OFFSET, kc_type_int(m, 32, false), 0, NULL, NULL, NULL);
     e->u.var = buffer;
     return e;
 }

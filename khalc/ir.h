@@ -80,7 +80,8 @@ struct kc_record {
     kc_field* fields;
     uint64_t size, align;
     kc_loc loc;
-    bool has_pointers, has_pointer_unions; /* at any depth; filled by kc_pass_usage and kc_pass_origins */
+    /* at any depth; filled by kc_pass_usage and kc_pass_origins */
+    bool has_pointers, has_pointer_unions, has_unions, has_doubles;
 };
 
 /* ---- variables -------------------------------------------------------------------------------- */
@@ -440,7 +441,7 @@ kc_origin kc_expr_origin(kc_module* m, const kc_expr* pointer);
 /* Lowering, IR to IR. */
 typedef enum kc_inline_which {
     KC_INLINE_BARRIERS,       /* calls of functions that contain a barrier */
-    KC_INLINE_POINTERS,       /* and of functions with pointers in parameters or result, or with work-item queries */
+    KC_INLINE_POINTERS,       /* and of functions with pointers or unions in parameters or result, or with work-item queries */
     KC_INLINE_ALL,
 } kc_inline_which;
 /* A call becomes a BLOCK that holds the callee's body; its RETURNs become ASSIGN and BREAK. Recursion was refused earlier. */

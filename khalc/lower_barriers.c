@@ -184,7 +184,8 @@ static void open_piece(flow* t, kc_block* b, piece* open, const kc_stmt* s, cons
 /* Exits of single work-items take them out of the masks up to where they lead. */
 static void leave_pieces(flow* t, kc_block* b, kc_stmt* s, const mask* in, kc_stmt* block)
 {
-    if (!kc_is_terminator(s) || !of(s)->varies)
+    if (!kc_is_terminator(s) || !of(s)->varies ||
+        (s->kind != KC_ST_RETURN && !of(s->target)->steps))
         return;
     for (; in; in = in->outer) {
         kc_block out = {0};

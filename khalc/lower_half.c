@@ -1,5 +1,6 @@
-/* A half is held in a float of the same value, which is rounded after each operation that may leave the halves. A float has
- * more than twice a half's digits, so rounding the float sum, difference or product again gives what rounding once would. */
+/* A half is held in a float of the same value, which is rounded after each operation that may leave
+ * the halves. A float has more than twice a half's digits, so rounding the float sum, difference or
+ * product again gives what rounding once would. */
 #include "lower.h"
 #include "rewrite.h"
 
@@ -72,8 +73,8 @@ static kc_expr* round_half(kc_rewrite* r, kc_expr* e)
     return kc_rw_builtin(r, KC_BUILTIN_ROUND_HALF, e->type, e, NULL, NULL);
 }
 
-/* A float or integer of the same lanes; what rounds differently in float is brought into range first: beyond 2^20 all become
- * infinity, or the largest half. */
+/* A float or integer of the same lanes; what rounds differently in float is brought into range
+ * first: beyond 2^20 all become infinity, or the largest half. */
 static kc_expr* as_float(kc_rewrite* r, const kc_type* to, kc_expr* e)
 {
     if (kc_is_integer(e->type) && kc_lane(e->type)->width == 64) {
@@ -84,9 +85,9 @@ static kc_expr* as_float(kc_rewrite* r, const kc_type* to, kc_expr* e)
     if (kc_is_integer(e->type) && kc_lane(e->type)->width == 32) {
         const kc_type* t = e->type;
         kc_expr* high = kc_rw_int(r, t, 1 << 20);
-        e = kc_lane(t)->is_signed
-                ? kc_rw_builtin(r, KC_BUILTIN_CLAMP, t, e, kc_rw_int(r, t, 0 - (UINT64_C(1) << 20)), high)
-                : kc_rw_builtin(r, KC_BUILTIN_MIN, t, e, high, NULL);
+        e = kc_lane(t)->is_signed ? kc_rw_builtin(r, KC_BUILTIN_CLAMP, t, e,
+                                                  kc_rw_int(r, t, 0 - (UINT64_C(1) << 20)), high)
+                                  : kc_rw_builtin(r, KC_BUILTIN_MIN, t, e, high, NULL);
     }
     return kc_rw_convert(r, to, e);
 }
@@ -220,7 +221,8 @@ static kc_expr* bitselect(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 /* The masks of comparisons have the width of what was compared; ilogb and the like give int. */
 static kc_expr* to_integer(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
-    const kc_type* t = kc_is_vector(args[0]->type) ? kc_type_compare(r->m, args[0]->type) : old->type;
+    const kc_type* t =
+        kc_is_vector(args[0]->type) ? kc_type_compare(r->m, args[0]->type) : old->type;
     return kc_rw_convert(r, old->type,
                          kc_ex_builtin(r->m, old->u.builtin, t, old->arg_count, args));
 }

@@ -1,5 +1,5 @@
-/* A 64-bit integer is a pair of words, uint2, the low one first. What is done word by word is written so; the rest are the
- * PAIR builtins. */
+/* A 64-bit integer is a pair of words, uint2, the low one first. What is done word by word is
+ * written so; the rest are the PAIR builtins. */
 #include "lower.h"
 #include "rewrite.h"
 
@@ -116,7 +116,7 @@ static kc_expr* shift(kc_rewrite* r, const kc_expr* old, kc_expr* a, kc_expr* co
     if (count->kind == KC_EX_CONST && count->u.bits % 64 >= 32)
         return shift_far(r, old, a, count->u.bits % 64);
     return call2(r,
-                 old->u.op == KC_OP_SHL       ? KC_BUILTIN_I64_SHL
+                 old->u.op == KC_OP_SHL          ? KC_BUILTIN_I64_SHL
                  : old->args[0]->type->is_signed ? KC_BUILTIN_I64_SHR
                                                  : KC_BUILTIN_U64_SHR,
                  a, count);
@@ -223,9 +223,8 @@ static kc_expr* to_long(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
     if (is_long(from)) {
         if (!saturates || to->is_signed == from->is_signed)
             return arg;
-        return from->is_signed
-                   ? call2(r, KC_BUILTIN_I64_MAX, arg, constant(r, 0))
-                   : call2(r, KC_BUILTIN_U64_MIN, arg, constant(r, UINT64_MAX >> 1));
+        return from->is_signed ? call2(r, KC_BUILTIN_I64_MAX, arg, constant(r, 0))
+                               : call2(r, KC_BUILTIN_U64_MIN, arg, constant(r, UINT64_MAX >> 1));
     }
     if (!from->is_signed)
         return pair(r, kc_rw_convert(r, uint_type, arg), word(r, 0));
@@ -251,9 +250,9 @@ static kc_expr* from_long(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
     }
     if (!old->u.convert.saturate)
         return kc_rw_convert(r, to, low(r, arg));
-    const kc_builtin id = from->is_signed
-                              ? (to->is_signed ? KC_BUILTIN_I64_TO_I32_SAT : KC_BUILTIN_I64_TO_U32_SAT)
-                              : (to->is_signed ? KC_BUILTIN_U64_TO_I32_SAT : KC_BUILTIN_U64_TO_U32_SAT);
+    const kc_builtin id =
+        from->is_signed ? (to->is_signed ? KC_BUILTIN_I64_TO_I32_SAT : KC_BUILTIN_I64_TO_U32_SAT)
+                        : (to->is_signed ? KC_BUILTIN_U64_TO_I32_SAT : KC_BUILTIN_U64_TO_U32_SAT);
     const kc_type* t = to->is_signed ? int_type(r) : kc_rw_words(r, 1);
     kc_expr* e = call1(r, id, t, arg);
     return to == t ? e : kc_ex_convert(r->m, to, e, KC_ROUND_DEFAULT, true);
@@ -265,11 +264,20 @@ typedef struct kc_forms {
     kc_builtin of_long, of_ulong;
 } kc_forms;
 
-/* Builtins that a PAIR builtin of as many arguments does; ROUND_HALF, which no one asks for: none. */
+/* Builtins that a PAIR builtin of as many arguments does; ROUND_HALF, which no one asks for: none.
+ */
 static kc_forms forms_of(kc_builtin id)
 {
-#define BOTH(name) (kc_forms){KC_BUILTIN_I64_##name, KC_BUILTIN_U64_##name}
-#define ONE(name) (kc_forms){KC_BUILTIN_I64_##name, KC_BUILTIN_I64_##name}
+#define BOTH(name)                                                                                 \
+    (kc_forms)                                                                                     \
+    {                                                                                              \
+        KC_BUILTIN_I64_##name, KC_BUILTIN_U64_##name                                               \
+    }
+#define ONE(name)                                                                                  \
+    (kc_forms)                                                                                     \
+    {                                                                                              \
+        KC_BUILTIN_I64_##name, KC_BUILTIN_I64_##name                                               \
+    }
     switch (id) {
     case KC_BUILTIN_ABS_DIFF: return BOTH(ABS_DIFF);
     case KC_BUILTIN_ADD_SAT: return BOTH(ADD_SAT);
@@ -305,7 +313,8 @@ static kc_expr* builtin(kc_rewrite* r, const kc_expr* old, kc_expr** args)
     case KC_BUILTIN_MAD_HI:
         a = call2(r, is_signed ? KC_BUILTIN_I64_MUL_HI : KC_BUILTIN_U64_MUL_HI, a, b);
         return call2(r, KC_BUILTIN_I64_ADD, a, c);
-    case KC_BUILTIN_MAD24: return call2(r, KC_BUILTIN_I64_ADD, call2(r, KC_BUILTIN_I64_MUL, a, b), c);
+    case KC_BUILTIN_MAD24:
+        return call2(r, KC_BUILTIN_I64_ADD, call2(r, KC_BUILTIN_I64_MUL, a, b), c);
     case KC_BUILTIN_CLAMP:
         a = call2(r, is_signed ? KC_BUILTIN_I64_MAX : KC_BUILTIN_U64_MAX, a, b);
         return call2(r, is_signed ? KC_BUILTIN_I64_MIN : KC_BUILTIN_U64_MIN, a, c);
@@ -354,7 +363,8 @@ static kc_expr* long_expr(kc_rewrite* r, const kc_expr* old, kc_expr** args)
     }
 }
 
-/* A number for each label, which the cases then have in the place of their values; one more for none of them. */
+/* A number for each label, which the cases then have in the place of their values; one more for
+ * none of them. */
 static bool switch_on_word(kc_rewrite* r, kc_stmt* s)
 {
     if (s->kind != KC_ST_SWITCH || !is_long(s->value->type))

@@ -1,5 +1,5 @@
-/* Integers of 8 and 16 bits are held in 32, always sign- or zero-extended: what may leave the range is wrapped at once, and
- * what is bitwise, compares or shifts right stays as it is. */
+/* Integers of 8 and 16 bits are held in 32, always sign- or zero-extended: what may leave the range
+ * is wrapped at once, and what is bitwise, compares or shifts right stays as it is. */
 #include "lower.h"
 #include "rewrite.h"
 
@@ -56,9 +56,46 @@ static kc_expr* shifted(kc_rewrite* r, kc_op op, kc_expr* e, uint32_t count)
     return count ? kc_ex_binary(r->m, op, e, kc_rw_int(r, like(r, e->type, false), count)) : e;
 }
 
+/* All lanes of e are the constant `bits`. */
+static bool is_splat(const kc_expr* e, uint64_t* bits)
+{
+    uint64_t lanes[KC_MAX_LANES];
+    if (!kc_rw_constant_lanes(e, lanes))
+        return false;
+    *bits = lanes[0];
+    for (uint32_t i = 1; i < kc_lane_count(e->type); i++)
+        if (lanes[i] != lanes[0])
+            return false;
+    return true;
+}
+
+/* What e has the lowest `width` bits of, without what changes only others. */
+static kc_expr* lowest_bits(kc_expr* e, uint32_t width)
+{
+    for (;;) {
+        kc_expr* a = e->arg_count ? e->args[0] : NULL;
+        uint64_t left, right;
+        const bool keeps_bits =
+            e->kind == KC_EX_BITCAST || (e->kind == KC_EX_CONVERT && !e->u.convert.saturate);
+        if (keeps_bits && kc_is_integer(e->type) && kc_is_integer(a->type) &&
+            kc_lane_count(e->type) == kc_lane_count(a->type) && kc_lane(a->type)->width == 32)
+            e = a;
+        else if (e->kind == KC_EX_BINARY && e->u.op == KC_OP_AND && is_splat(e->args[1], &right) &&
+                 (~right & ((UINT64_C(1) << width) - 1)) == 0)
+            e = a;
+        else if (e->kind == KC_EX_BINARY && e->u.op == KC_OP_SHR && a->kind == KC_EX_BINARY &&
+                 a->u.op == KC_OP_SHL && is_splat(e->args[1], &right) &&
+                 is_splat(a->args[1], &left) && left == right && left + width <= 32)
+            e = a->args[0];
+        else
+            return e;
+    }
+}
+
 /* The lowest bits of e, an int or uint as `narrow` is held in. */
 static kc_expr* wrap(kc_rewrite* r, const kc_type* narrow, kc_expr* e)
 {
+    e = kc_rw_bitcast(r, e->type, lowest_bits(e, width_of(narrow)));
     uint64_t bits[KC_MAX_LANES];
     if (kc_rw_constant_lanes(e, bits)) {
         for (uint32_t i = 0; i < kc_lane_count(narrow); i++)
@@ -76,16 +113,18 @@ static kc_expr* clamp(kc_rewrite* r, const kc_type* narrow, kc_expr* e)
     kc_expr* high = kc_rw_int(r, e->type, highest(narrow));
     if (!is_signed(e->type))
         return kc_rw_builtin(r, KC_BUILTIN_MIN, e->type, e, high, NULL);
-    return kc_rw_builtin(r, KC_BUILTIN_CLAMP, e->type, e,
-                         kc_rw_int(r, e->type, lowest(narrow)), high);
+    return kc_rw_builtin(r, KC_BUILTIN_CLAMP, e->type, e, kc_rw_int(r, e->type, lowest(narrow)),
+                         high);
 }
 
 /* The bits alone, zero-extended, in uint. */
 static kc_expr* bits_of(kc_rewrite* r, const kc_type* narrow, kc_expr* e)
 {
-    const bool has_sign = is_signed(narrow);
-    e = kc_rw_bitcast(r, like(r, e->type, false), e);
-    return has_sign ? op_int(r, KC_OP_AND, e, mask_of(narrow)) : e;
+    const kc_type* t = like(r, e->type, false);
+    if (!is_signed(narrow))
+        return e;
+    e = kc_rw_bitcast(r, t, lowest_bits(e, width_of(narrow)));
+    return op_int(r, KC_OP_AND, e, mask_of(narrow));
 }
 
 /* ---- operators ------------------------------------------------------------------------------- */
@@ -127,11 +166,13 @@ static kc_expr* unary(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
 
 /* ---- conversions ----------------------------------------------------------------------------- */
 
-/* A comparison of vectors: 0 or -1 in each lane. */
-static bool is_mask(const kc_expr* e)
+/* A comparison of vectors, which is 0 or -1 in each lane, or the bits of halves. */
+static bool is_in_range(const kc_type* narrow, const kc_expr* e)
 {
-    return kc_is_vector(e->type) && e->kind == KC_EX_BINARY && e->u.op >= KC_OP_EQ &&
-           e->u.op <= KC_OP_GE;
+    if (e->kind == KC_EX_BUILTIN)
+        return e->u.builtin == KC_BUILTIN_FLOAT_TO_HALF && highest(narrow) == 0xFFFF;
+    return is_signed(narrow) && kc_is_vector(e->type) && e->kind == KC_EX_BINARY &&
+           e->u.op >= KC_OP_EQ && e->u.op <= KC_OP_GE;
 }
 
 static bool holds_all(const kc_type* narrow, const kc_type* from)
@@ -154,7 +195,7 @@ static kc_expr* to_narrow(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
         return kc_rw_convert(r, held, arg);
     if (width_of(from) == 64)
         arg = kc_ex_convert(r->m, like(r, from, is_signed(from)), arg, KC_ROUND_DEFAULT, saturates);
-    if (holds_all(to, from) || (is_signed(to) && is_mask(arg)))
+    if (holds_all(to, from) || is_in_range(to, arg))
         return kc_rw_bitcast(r, held, arg);
     if (saturates)
         return kc_rw_bitcast(r, held, clamp(r, to, arg));
@@ -186,7 +227,8 @@ static bool is_scalars(const kc_expr* e)
     return e->kind == KC_EX_COMPOSE && e->arg_count == e->type->count;
 }
 
-/* Lanes first, first + step, ... of words, `count` of them; past the end, which only the fourth lane of three is, 0. */
+/* Lanes first, first + step, ... of words, `count` of them; past the end, which only the fourth
+ * lane of three is, 0. */
 static kc_expr* take(kc_rewrite* r, kc_expr* e, uint32_t first, uint32_t step, uint32_t count)
 {
     const uint32_t available = kc_lane_count(e->type);
@@ -203,11 +245,13 @@ static kc_expr* take(kc_rewrite* r, kc_expr* e, uint32_t first, uint32_t step, u
     if (count == 1)
         return lanes[0];
     if (lanes[0]->kind == KC_EX_SWIZZLE && lanes[1]->kind == KC_EX_SWIZZLE)
-        return kc_ex_swizzle(r->m, lanes[0]->args[0], 2, (uint8_t[]){(uint8_t)first, (uint8_t)(first + step)});
+        return kc_ex_swizzle(r->m, lanes[0]->args[0], 2,
+                             (uint8_t[]){(uint8_t)first, (uint8_t)(first + step)});
     return kc_ex_list(r->m, KC_EX_COMPOSE, kc_rw_words(r, count), count, lanes);
 }
 
-/* Narrow lanes as words: uint, or uint2 where they fill two. Fewer than a word's leave the rest 0. */
+/* Narrow lanes as words: uint, or uint2 where they fill two. Fewer than a word's leave the rest 0.
+ */
 static kc_expr* pack(kc_rewrite* r, const kc_type* narrow, kc_expr* e)
 {
     const uint32_t per_word = lanes_in_word(narrow);
@@ -217,7 +261,8 @@ static kc_expr* pack(kc_rewrite* r, const kc_type* narrow, kc_expr* e)
         e = kc_rw_share(r, e);
     kc_expr* words = NULL;
     for (uint32_t i = 0; i < per_word && i < kc_lane_count(narrow); i++) {
-        kc_expr* lanes = shifted(r, KC_OP_SHL, take(r, e, i, per_word, count), i * width_of(narrow));
+        kc_expr* lanes =
+            shifted(r, KC_OP_SHL, take(r, e, i, per_word, count), i * width_of(narrow));
         words = words ? kc_ex_binary(r->m, KC_OP_OR, words, lanes) : lanes;
     }
     return words;
@@ -257,8 +302,9 @@ static kc_expr* bitcast(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
         arg = kc_rw_bitcast(r, narrow_type(r->m, to), arg);
         return is_signed(to) == is_signed(from) ? arg : wrap(r, to, arg);
     }
-    kc_expr* words = is_narrow(from) ? pack(r, from, arg)
-                                     : kc_rw_bitcast(r, kc_rw_words(r, (uint32_t)from->size / 4), arg);
+    kc_expr* words = is_narrow(from)
+                         ? pack(r, from, arg)
+                         : kc_rw_bitcast(r, kc_rw_words(r, (uint32_t)from->size / 4), arg);
     return is_narrow(to) ? unpack(r, to, words) : kc_rw_bitcast(r, to, words);
 }
 
@@ -269,8 +315,8 @@ static kc_expr* rotate(kc_rewrite* r, const kc_type* t, kc_expr** args)
     const kc_type* held = args[0]->type;
     kc_expr* e = kc_rw_share(r, bits_of(r, t, args[0]));
     kc_expr* by = kc_rw_share(r, shift_count(r, t, args[1]));
-    kc_expr* rest = kc_ex_binary(r->m, KC_OP_SUB, kc_rw_int(r, by->type, width_of(t)),
-                                 kc_ex_clone(r->m, by));
+    kc_expr* rest =
+        kc_ex_binary(r->m, KC_OP_SUB, kc_rw_int(r, by->type, width_of(t)), kc_ex_clone(r->m, by));
     kc_expr* high = kc_ex_binary(r->m, KC_OP_SHL, kc_ex_clone(r->m, e), by);
     kc_expr* low = kc_ex_binary(r->m, KC_OP_SHR, e, rest);
     e = kc_ex_binary(r->m, KC_OP_OR, high, low);
@@ -306,8 +352,7 @@ static kc_expr* builtin(kc_rewrite* r, const kc_expr* old, kc_expr** args)
     const kc_type* held = args[0]->type;
     kc_expr* e;
     switch (id) {
-    case KC_BUILTIN_ADD_SAT:
-        return clamp(r, t, kc_ex_binary(r->m, KC_OP_ADD, args[0], args[1]));
+    case KC_BUILTIN_ADD_SAT: return clamp(r, t, kc_ex_binary(r->m, KC_OP_ADD, args[0], args[1]));
     case KC_BUILTIN_SUB_SAT:
         return is_signed(t) ? clamp(r, t, kc_ex_binary(r->m, KC_OP_SUB, args[0], args[1])) : NULL;
     case KC_BUILTIN_HADD:
@@ -329,16 +374,14 @@ static kc_expr* builtin(kc_rewrite* r, const kc_expr* old, kc_expr** args)
     case KC_BUILTIN_MAD_SAT:
         e = kc_ex_binary(r->m, KC_OP_MUL, args[0], args[1]);
         return clamp(r, t, kc_ex_binary(r->m, KC_OP_ADD, e, args[2]));
-    case KC_BUILTIN_MUL24:
-        return wrap(r, t, kc_ex_binary(r->m, KC_OP_MUL, args[0], args[1]));
+    case KC_BUILTIN_MUL24: return wrap(r, t, kc_ex_binary(r->m, KC_OP_MUL, args[0], args[1]));
     case KC_BUILTIN_MAD24:
         e = kc_ex_binary(r->m, KC_OP_MUL, args[0], args[1]);
         return wrap(r, t, kc_ex_binary(r->m, KC_OP_ADD, e, args[2]));
     case KC_BUILTIN_ROTATE: return rotate(r, t, args);
     case KC_BUILTIN_UPSAMPLE: return upsample(r, old, args);
     case KC_BUILTIN_ANY:
-    case KC_BUILTIN_ALL:
-        return kc_rw_builtin(r, id, old->type, top_bit(r, t, args[0]), NULL, NULL);
+    case KC_BUILTIN_ALL: return kc_rw_builtin(r, id, old->type, top_bit(r, t, args[0]), NULL, NULL);
     default: return NULL; /* abs, abs_diff, min, max, clamp, bitselect, shuffles */
     }
 }
@@ -353,10 +396,21 @@ static bool touches_narrow(const kc_expr* e)
     return touches;
 }
 
+/* Bits that a mask takes from a narrow integer. */
+static kc_expr* masked(kc_rewrite* r, const kc_expr* old, kc_expr** args)
+{
+    uint64_t bits;
+    if (old->kind != KC_EX_BINARY || old->u.op != KC_OP_AND || kc_lane(old->type)->width != 32 ||
+        !is_splat(args[1], &bits) || (bits != 0xFF && bits != 0xFFFF))
+        return NULL;
+    kc_expr* e = lowest_bits(args[0], bits == 0xFF ? 8 : 16);
+    return kc_ex_binary(r->m, KC_OP_AND, kc_rw_bitcast(r, old->type, e), args[1]);
+}
+
 static kc_expr* narrow_expr(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
     if (!touches_narrow(old))
-        return NULL;
+        return masked(r, old, args);
     switch (old->kind) {
     case KC_EX_CONST: return kc_rw_int(r, narrow_type(r->m, old->type), old->u.bits);
     case KC_EX_UNARY: return unary(r, old, args[0]);

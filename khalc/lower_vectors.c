@@ -1,5 +1,6 @@
-/* Vectors of 8 and 16 lanes become arrays of vectors of 4, vectors of 64-bit lanes arrays of scalars: the *parts*. A new
- * expression of such a type is an AGGREGATE of its parts, a LOAD, or ZERO. */
+/* Vectors of 8 and 16 lanes become arrays of vectors of 4, vectors of 64-bit lanes arrays of
+ * scalars: the *parts*. A new expression of such a type is an AGGREGATE of its parts, a LOAD, or
+ * ZERO. */
 #include "lower.h"
 #include "rewrite.h"
 
@@ -109,7 +110,8 @@ static void replace(kc_lanes* l, const kc_expr* e, kc_expr* by)
         }
 }
 
-/* What stands more than once in expressions that are made of `piece` lanes each goes into a variable. */
+/* What stands more than once in expressions that are made of `piece` lanes each goes into a
+ * variable. */
 static void share(kc_rewrite* r, kc_lanes* l, uint32_t piece)
 {
     for (uint32_t i = 0; i < l->count; i++) {
@@ -181,8 +183,12 @@ static kc_expr* mask(kc_rewrite* r, const kc_type* t, kc_expr* condition)
 /* select() of vectors looks at the top bit, of scalars at all of them. */
 static kc_expr* select_lane(kc_rewrite* r, kc_expr** args)
 {
-    const kc_type* t = kc_type_int(r->m, args[2]->type->width, true);
-    kc_expr* c = kc_rw_op_int(r, KC_OP_LT, kc_rw_bitcast(r, t, args[2]), 0);
+    kc_expr* c = args[2];
+    const bool is_mask = c->kind == KC_EX_SELECT && c->args[1]->kind == KC_EX_CONST &&
+                         c->args[1]->u.bits == UINT64_MAX && c->args[2]->kind == KC_EX_CONST &&
+                         c->args[2]->u.bits == 0;
+    const kc_type* t = kc_type_int(r->m, c->type->width, true);
+    c = is_mask ? c->args[0] : kc_rw_op_int(r, KC_OP_LT, kc_rw_bitcast(r, t, c), 0);
     return kc_ex_select(r->m, c, args[1], args[0]);
 }
 
@@ -309,8 +315,8 @@ static kc_expr* swizzle(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
     return from_lanes(r, old->type, &l);
 }
 
-/* The lanes of shuffle's vectors, in a variable that can be indexed. */
-static kc_var* table_of(kc_rewrite* r, kc_lanes* l, uint32_t width)
+/* The lanes of shuffle's vectors, as a place that can be indexed and repeated. */
+static kc_expr* table_of(kc_rewrite* r, kc_lanes* l, uint32_t width)
 {
     const uint32_t n = width == 64 ? 1 : l->count < 4 ? l->count : 4;
     share(r, l, n);
@@ -319,15 +325,14 @@ static kc_var* table_of(kc_rewrite* r, kc_lanes* l, uint32_t width)
         parts[i / n] = assemble(r, l, i, n);
     kc_expr* table = parts[0];
     if (l->count > n)
-        table =
-            kc_ex_list(r->m, KC_EX_AGGREGATE, kc_type_array(r->m, parts[0]->type, l->count / n),
-                       l->count / n, parts);
-    return kc_rw_temp(r, table)->args[0]->u.var;
+        table = kc_ex_list(r->m, KC_EX_AGGREGATE, kc_type_array(r->m, parts[0]->type, l->count / n),
+                           l->count / n, parts);
+    return kc_rw_temp(r, table)->args[0];
 }
 
-static kc_expr* from_table(kc_rewrite* r, kc_var* table, kc_expr* index)
+static kc_expr* from_table(kc_rewrite* r, const kc_expr* table, kc_expr* index)
 {
-    kc_expr* place = kc_ex_var(r->m, table);
+    kc_expr* place = kc_ex_clone(r->m, table);
     if (table->type->kind != KC_TYPE_ARRAY || !kc_is_vector(table->type->element))
         return kc_ex_load(r->m, kc_ex_index(r->m, place, index));
     index = kc_rw_share(r, index);
@@ -339,6 +344,7 @@ static kc_expr* from_table(kc_rewrite* r, kc_var* table, kc_expr* index)
 static kc_expr* shuffle(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
     const uint32_t last = old->arg_count - 1;
+    const bool is_place = last == 1 && args[0]->kind == KC_EX_LOAD && kc_rw_is_cheap(args[0]);
     kc_lanes from = {0};
     for (uint32_t i = 0; i < last; i++)
         add_lanes(r, &from, args[i]);
@@ -354,7 +360,8 @@ static kc_expr* shuffle(kc_rewrite* r, const kc_expr* old, kc_expr** args)
     if (is_known)
         return from_lanes(r, old->type, &result);
     share(r, &index, 1);
-    kc_var* table = table_of(r, &from, kc_lane(old->type)->width);
+    const kc_expr* table =
+        is_place ? args[0]->args[0] : table_of(r, &from, kc_lane(old->type)->width);
     result.count = 0;
     for (uint32_t i = 0; i < index.count; i++) {
         kc_expr* e = kc_rw_convert(r, kc_rw_words(r, 1), assemble(r, &index, i, 1));

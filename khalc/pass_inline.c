@@ -150,9 +150,11 @@ static void find_query_in(kc_stmt* s, void* found)
 /* By what it takes or gives, or by asking who runs it, which entry points alone know. */
 static bool needs_caller(kc_function* f)
 {
-    bool needs = kc_type_holds_pointers(f->result);
-    for (uint32_t i = 0; i < f->param_count; i++)
-        needs |= kc_type_holds_pointers(f->params[i]->type);
+    bool needs = kc_type_holds_pointers(f->result) || kc_type_has_unions(f->result);
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        const kc_type* t = f->params[i]->type;
+        needs |= kc_type_holds_pointers(t) || kc_type_has_unions(t);
+    }
     if (!needs)
         kc_block_walk(&f->body, find_query_in, &needs);
     return needs;

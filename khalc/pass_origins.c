@@ -20,15 +20,35 @@ static bool has_pointer_union(const kc_type* t)
     return t->kind == KC_TYPE_STRUCT && t->record->has_pointer_unions;
 }
 
+bool kc_type_has_unions(const kc_type* t)
+{
+    while (t->kind == KC_TYPE_ARRAY)
+        t = t->element;
+    return t->kind == KC_TYPE_STRUCT && t->record->has_unions;
+}
+
+bool kc_type_has_doubles(const kc_type* t)
+{
+    while (t->kind == KC_TYPE_ARRAY || t->kind == KC_TYPE_VECTOR)
+        t = t->element;
+    return t->kind == KC_TYPE_STRUCT ? t->record->has_doubles
+                                     : t->kind == KC_TYPE_FLOAT && t->width == 64;
+}
+
 static bool find_pointers_in(kc_record* r)
 {
-    const bool had_pointers = r->has_pointers, had_unions = r->has_pointer_unions;
+    const bool had_pointers = r->has_pointers, had_pointer_unions = r->has_pointer_unions;
+    const bool had_unions = r->has_unions, had_doubles = r->has_doubles;
+    r->has_unions |= r->is_union;
     for (uint32_t f = 0; f < r->field_count; f++) {
+        r->has_unions |= kc_type_has_unions(r->fields[f].type);
+        r->has_doubles |= kc_type_has_doubles(r->fields[f].type);
         r->has_pointers |= kc_type_holds_pointers(r->fields[f].type);
         r->has_pointer_unions |= has_pointer_union(r->fields[f].type);
     }
     r->has_pointer_unions |= r->is_union && r->has_pointers;
-    return r->has_pointers != had_pointers || r->has_pointer_unions != had_unions;
+    return r->has_pointers != had_pointers || r->has_pointer_unions != had_pointer_unions ||
+           r->has_unions != had_unions || r->has_doubles != had_doubles;
 }
 
 /* Records may stand before those that they hold, so again until nothing changes. */

@@ -368,8 +368,11 @@ static void leave_from_region(kc_stmt* s, void* user)
 static bool is_plain_exit(const kc_stmt* s)
 {
     for (const kc_stmt* a = of(s)->parent; a; a = of(a)->parent) {
-        if (s->kind != KC_ST_RETURN && a == s->target)
-            return s->kind == KC_ST_CONTINUE || !of(a)->iteration_mask;
+        if (s->kind != KC_ST_RETURN && a == s->target) {
+            const bool has_others = /* whose case is still to come */
+                a->kind == KC_ST_SWITCH && !of(a)->uniform;
+            return s->kind == KC_ST_CONTINUE || !(of(a)->iteration_mask || has_others);
+        }
         if (keeps_mask(a))
             return false;
     }

@@ -210,14 +210,32 @@ kc_expr* kc_rw_builtin(kc_rewrite* r, kc_builtin id, const kc_type* t, kc_expr* 
     return kc_ex_builtin(r->m, id, t, c ? 3 : b ? 2 : 1, args);
 }
 
+/* An integer constant as one of another integer type; NULL for all else. */
+static kc_expr* constant_as(kc_rewrite* r, const kc_type* t, const kc_expr* e)
+{
+    uint64_t bits[KC_MAX_LANES];
+    const bool is_constant = kc_is_integer(t) && kc_is_integer(e->type) &&
+                             kc_lane_count(t) == kc_lane_count(e->type) &&
+                             kc_rw_constant_lanes(e, bits);
+    return is_constant ? kc_rw_constants(r, t, bits) : NULL;
+}
+
 kc_expr* kc_rw_convert(kc_rewrite* r, const kc_type* t, kc_expr* e)
 {
-    return e->type == t ? e : kc_ex_convert(r->m, t, e, KC_ROUND_DEFAULT, false);
+    if (e->type == t)
+        return e;
+    kc_expr* constant = constant_as(r, t, e);
+    return constant ? constant : kc_ex_convert(r->m, t, e, KC_ROUND_DEFAULT, false);
 }
 
 kc_expr* kc_rw_bitcast(kc_rewrite* r, const kc_type* t, kc_expr* e)
 {
-    return e->type == t ? e : kc_ex_bitcast(r->m, t, e);
+    if (e->kind == KC_EX_BITCAST)
+        e = e->args[0];
+    if (e->type == t)
+        return e;
+    kc_expr* constant = constant_as(r, t, e);
+    return constant ? constant : kc_ex_bitcast(r->m, t, e);
 }
 
 kc_expr* kc_rw_lane(kc_rewrite* r, kc_expr* vector, uint32_t lane)
@@ -284,9 +302,8 @@ static kc_expr* rewrite_as_if(kc_rewrite* r, const kc_expr* old, kc_expr** args,
 
 static bool is_lazy(const kc_expr* e)
 {
-    return e->kind == KC_EX_SELECT ||
-           (e->kind == KC_EX_BINARY &&
-            (e->u.op == KC_OP_LOGICAL_AND || e->u.op == KC_OP_LOGICAL_OR));
+    return e->kind == KC_EX_SELECT || (e->kind == KC_EX_BINARY && (e->u.op == KC_OP_LOGICAL_AND ||
+                                                                   e->u.op == KC_OP_LOGICAL_OR));
 }
 
 static kc_expr* apply_rules(kc_rewrite* r, const kc_expr* old, kc_expr** args)

@@ -249,6 +249,8 @@ static bool is_taken_by_group(const strict* u, const uint64_t* st, const kc_stmt
     for (int i = u->frame_count - 1; i >= 0; i--) {
         const frame* f = &u->frames[i];
         const bool is_target = s->kind != KC_ST_RETURN && f->s == s->target;
+        if (is_target && s->kind == KC_ST_BREAK && f->s->kind == KC_ST_SWITCH && of(f->s)->varies)
+            return false; /* others' cases are still to come */
         if (is_target && (s->kind == KC_ST_CONTINUE || !f->is_round))
             break;
         if (get(st, f->bit))

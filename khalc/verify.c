@@ -979,8 +979,8 @@ static void check_block(kc_verifier* v, kc_block* b)
 
 /* ---- functions and modules ------------------------------------------------------------------- */
 
-/* An array as long as the dispatch makes it is a whole BUFFER, or a LOCAL made of a parameter. `push`
- * is of no one parameter. */
+/* An array as long as the dispatch makes it is a whole BUFFER, or a LOCAL made of a parameter.
+ * `push` is of no one parameter. */
 static bool fits_memory(const kc_function* f, const kc_var* var)
 {
     if (var->kind != KC_VAR_BUFFER && !var->param)

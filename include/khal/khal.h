@@ -526,19 +526,24 @@ typedef struct khal_specialization {
 
 typedef struct khal_function_desc {
     const char* entry_point;           /* a kernel's name; NULL: the module's only one */
-    const khal_binding_desc* bindings; /* foreign modules: an explicit layout */
+    const khal_binding_desc* bindings; /* foreign modules: an explicit layout; NULL: the code's own */
     uint32_t binding_count;
-    uint32_t push_constant_size; /* foreign modules: bytes */
+    uint32_t push_constant_size; /* foreign modules: bytes; 0: as the code says */
     uint32_t workgroup_size[3];  /* foreign modules that do not tell: work-items */
     const khal_specialization* specializations;
     uint32_t specialization_count;
     const char* label;
 } khal_function_desc;
 
-/* Kernels from khalc bring their layout; one that is given must agree with it. Foreign code needs
- * one: bindings, a push constant size, or both. Errors: ENTRY_POINT (lists those that exist),
- * FUNCTION_LAYOUT, FUNCTION_LIMIT, FUNCTION_COMPILE, SPECIALIZATION, and those of the module's load
- * where that was only begun. */
+/* Kernels from khalc bring their layout, and SPIR-V and WGSL tell theirs: bindings by group and
+ * binding (in that order), push constant size, work-group size. One that is given must agree with
+ * it. PTX, cubin and MSL need one, and so does code whose binding numbers are no plain numbers,
+ * whose bindings are no buffers, or whose push constants are of unknown size: bindings, a push
+ * constant size, or both. WGSL has its push constants as var<immediate>, which few devices have, or,
+ * anywhere, as the uniform buffer of group 0 whose binding is the next after the others of that
+ * group (0 where there are none); push_constant_size then tells their size. Errors: ENTRY_POINT
+ * (lists those that exist), FUNCTION_LAYOUT, FUNCTION_LIMIT, FUNCTION_COMPILE, SPECIALIZATION, and
+ * those of the module's load where that was only begun. */
 KHAL_API KHAL_MUST_USE khal_status khal_function_create_at(const char* file, int line,
                                                            khal_module* module,
                                                            const khal_function_desc* desc,

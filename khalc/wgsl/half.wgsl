@@ -112,21 +112,31 @@ fn khal_half_sqrt(a: f32) -> f32 {
     return khal_round_half(bitcast<f32>(select(near - 0x800u, near + 0x800u, rest > 0.0)));
 }
 
-// The product is exact, and the sum's error, too; a last digit that is 1 stands for it.
+// The product is exact. The sum is made of integers, with a last digit of 1 for all that is cut off: of floats, compilers
+// take the error of a sum to be 0.
 fn khal_half_fma(a: f32, b: f32, c: f32) -> f32 {
     let product = a * b;
     let sum = product + c;
-    let bits = bitcast<u32>(sum);
-    if (bits & 0x7fffffffu) == 0u || (bits & 0x7fffffffu) >= 0x7f800000u {
+    if product == 0.0 || c == 0.0 || sum == 0.0 || (bitcast<u32>(sum) & 0x7fffffffu) >= 0x7f800000u {
         return khal_round_half(sum);
     }
-    let part = sum - product;
-    let error = (product - (sum - part)) + (c - part);
-    if error == 0.0 || (bits & 1u) != 0u {
-        return khal_round_half(sum);
+    let is_swapped = abs(product) < abs(c);
+    let large = bitcast<u32>(select(product, c, is_swapped));
+    let small = bitcast<u32>(select(c, product, is_swapped));
+    let exponent = (large >> 23u) & 0xffu;
+    let distance = min(exponent - ((small >> 23u) & 0xffu), 63u);
+    let whole = vec2<u32>(0u, ((small & 0x7fffffu) | 0x800000u) << 6u);
+    var addend = khal_u64_shr(whole, distance);
+    addend.x |= u32(!khal_i64_eq(khal_i64_shl(addend, distance), whole));
+    let digits = vec2<u32>(0u, ((large & 0x7fffffu) | 0x800000u) << 6u);
+    var exact = khal_i64_add(digits, addend);
+    if ((large ^ small) & 0x80000000u) != 0u {
+        exact = khal_i64_sub(digits, addend);
     }
-    let is_larger = ((bitcast<u32>(error) ^ bits) & 0x80000000u) == 0u;
-    return khal_round_half(bitcast<f32>(select(bits - 1u, bits + 1u, is_larger)));
+    let zeros = khal_i64_clz(exact).x;
+    let normal = khal_i64_shl(exact, zeros);
+    let kept = ((normal.y >> 8u) & 0x7fffffu) | u32(((normal.y & 0xffu) | normal.x) != 0u);
+    return khal_round_half(bitcast<f32>((large & 0x80000000u) | ((exponent + 2u - zeros) << 23u) | kept));
 }
 
 fn khal_half_fract(x: f32) -> f32 {

@@ -181,8 +181,11 @@ fn khal_cbrt(x: f32) -> f32 {
     let d = m - 1.5;
     let guess = (1.1447923 + d * (0.25416377 + d * (d * 0.023104962 - 0.058997333))) * select(select(1.0, 1.2599211, k == 1), 1.587401, k == 2);
     let t = khal_head(guess);
-    let r = (m * khal_power(k)) / (t * t);
-    return khal_copysign((t + t * ((r - t) / (t + t + r))) * khal_power(third), x);
+    let n = m * khal_power(k);
+    let square = t * t;
+    let square_head = khal_head(square);
+    let rest = (n - square_head * t) - (square - square_head) * t;
+    return khal_copysign((t + t * (rest / (n + 2.0 * t * square))) * khal_power(third), x);
 }
 
 fn khal_hypot(x: f32, y: f32) -> f32 {

@@ -122,6 +122,9 @@ fn khal_cospi(x: f32) -> f32 {
 }
 
 fn khal_tanpi(x: f32) -> f32 {
+    if (khal_magnitude(x) < 0x39000000u) {
+        return khal_small_times(x, 3.1415927);
+    }
     let parts = khal_reduce_pi(x);
     if ((parts.x << 1u) == 0u) {
         if ((parts.y & 1u) == 1u) {
@@ -129,7 +132,7 @@ fn khal_tanpi(x: f32) -> f32 {
         }
         return khal_copysign(0.0, bitcast<f32>((parts.y << 30u) ^ bitcast<u32>(x)));
     }
-    return select(khal_tan_of(bitcast<f32>(parts.x), parts.y), khal_small_times(x, 3.1415927), khal_magnitude(x) < 0x39000000u);
+    return khal_tan_of(bitcast<f32>(parts.x), parts.y);
 }
 
 // atan(t), t from 0 to 1.

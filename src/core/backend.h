@@ -176,10 +176,19 @@ typedef struct khal__backend {
      */
     khal_status (*native_handle)(khal_device* device, uint32_t kind, void* object,
                                  void** out_handle);
+    /* optional: khal/interop. An object over one that the program has, described as the interop header
+     * says, NULL where there is none. */
+    khal_status (*device_wrap)(khal_device* device, const void* foreign, const khal_device_desc* desc);
+    khal_status (*buffer_wrap)(khal_buffer* buffer, void* handle, const khal_buffer_desc* desc);
 } khal__backend;
 
 /* object: khal_buffer*; the CPU gives the address of its first byte */
 #define KHAL__NATIVE_BUFFER 1u
+/* object: NULL; WebGPU: the handle of that name */
+#define KHAL__NATIVE_INSTANCE 2u
+#define KHAL__NATIVE_ADAPTER 3u
+#define KHAL__NATIVE_DEVICE 4u
+#define KHAL__NATIVE_QUEUE 5u
 
 extern const khal__backend khal__cpu_backend, khal__noop_backend, khal__webgpu_backend;
 

@@ -2,8 +2,9 @@
 
 #define ALL_USAGE 0xffu
 
-khal_status khal_buffer_create_at(const char* file, int line, khal_device* device,
-                                  const khal_buffer_desc* desc, khal_buffer** out_buffer)
+/* A new one, or one over `handle`. */
+static khal_status create(const char* file, int line, khal_device* device, void* handle,
+                          const khal_buffer_desc* desc, khal_buffer** out_buffer)
 {
     static const khal_buffer_desc defaults;
     if (device == NULL || out_buffer == NULL)
@@ -54,7 +55,12 @@ khal_status khal_buffer_create_at(const char* file, int line, khal_device* devic
         buffer->used[i].items = buffer->used_items[i];
         buffer->used[i].capacity = KHAL__BUFFER_SPANS;
     }
-    const khal_status status = device->backend->buffer_create(buffer, &d);
+    khal__callbacks_hold();
+    khal_status status = handle != NULL ? device->backend->buffer_wrap(buffer, handle, &d)
+                                        : device->backend->buffer_create(buffer, &d);
+    if (status != KHAL_OK && khal__is_lost(device))
+        status = khal__fail_lost(device);
+    khal__callbacks_go(device);
     if (status != KHAL_OK) {
         khal__free(device, buffer, size);
         return status;
@@ -64,6 +70,18 @@ khal_status khal_buffer_create_at(const char* file, int line, khal_device* devic
     atomic_fetch_add(&device->buffer_size, d.size);
     *out_buffer = buffer;
     return KHAL_OK;
+}
+
+khal_status khal_buffer_create_at(const char* file, int line, khal_device* device,
+                                  const khal_buffer_desc* desc, khal_buffer** out_buffer)
+{
+    return create(file, line, device, NULL, desc, out_buffer);
+}
+
+khal_status khal__buffer_wrap(const char* file, int line, khal_device* device, void* handle,
+                              const khal_buffer_desc* desc, khal_buffer** out_buffer)
+{
+    return create(file, line, device, handle, desc, out_buffer);
 }
 
 void khal__buffer_destroy(khal_buffer* buffer)

@@ -1,5 +1,5 @@
 /* The front's own structures. Order of the files: error, spans, allocator, registry, object,
- * device, buffer, slice, foreign, module, function, kernels, recording, hazards, grid, dispatch,
+ * device, buffer, slice, text, spirv, foreign, reflect, module, function, kernels, recording, hazards, grid, dispatch,
  * encoder, timestamps, readback, submit, commands, transfer, interop; each may use those before it,
  * and what this header declares of those after it.
  *
@@ -226,6 +226,11 @@ struct khal_buffer {
 #define KHAL__READ 0
 #define KHAL__WRITE 1
 
+/* For interop: the backend's table has the function. */
+khal_status khal__device_wrap(khal_backend id, const void* foreign, const khal_device_desc* desc,
+                              khal_device** out_device);
+khal_status khal__buffer_wrap(const char* file, int line, khal_device* device, void* handle,
+                              const khal_buffer_desc* desc, khal_buffer** out_buffer);
 void khal__buffer_destroy(khal_buffer* buffer);
 /* The last ticket that reads (if `write`) or writes the range. Under track_lock. */
 khal_ticket khal__buffer_conflict(const khal_buffer* buffer, uint64_t offset, uint64_t size,
@@ -278,8 +283,6 @@ khal_status khal__module_poll(khal_module* module); /* without failing anew */
 
 /* What foreign code is, and what it says about itself. */
 uint32_t khal__foreign_format(const void* code, size_t size);
-/* Checks SPIR-V's structure; NULL, or what is wrong. */
-const char* khal__spirv_check(const void* code, size_t size);
 /* Calls `found` for each entry point and each specialization constant. False: `found` stopped it.
  */
 typedef struct khal__foreign_visitor {

@@ -126,8 +126,9 @@ static void free_device(khal_device* device)
     allocator.release(allocator.user, device, size);
 }
 
+/* The backend's device `index`, or one over what `foreign` describes. */
 static khal_status open_one(request* r, const khal__backend* backend, uint32_t index,
-                            khal_device** out_device)
+                            const void* foreign, khal_device** out_device)
 {
     const khal_device_desc* desc = r->desc;
     const size_t size = KHAL__IMPL_OFFSET(khal_device) + backend->device_size;
@@ -158,7 +159,8 @@ static khal_status open_one(request* r, const khal__backend* backend, uint32_t i
     khal__mutex_init(&device->track_lock);
     khal__mutex_init(&device->pool_lock);
 
-    const khal_status status = backend->device_open(device, index, desc);
+    const khal_status status = foreign != NULL ? backend->device_wrap(device, foreign, desc)
+                                               : backend->device_open(device, index, desc);
     if (status != KHAL_OK) {
         r->allocations = atomic_load(&device->host_allocations);
         free_device(device);
@@ -225,7 +227,7 @@ static khal_status open_from(request* r, const khal__known_backend* known, khal_
             }
             continue;
         }
-        result = open_one(r, known->table, i, out_device);
+        result = open_one(r, known->table, i, NULL, out_device);
         if (result != KHAL_OK)
             r->failed = true;
         if (result == KHAL_OUT_OF_MEMORY && r->backend != KHAL_BACKEND_AUTO)
@@ -245,13 +247,8 @@ static khal_status fail_open(khal_diagnostic_fn diagnostic, void* user)
     return khal_error_get()->status;
 }
 
-static khal_status open_device(const khal_device_desc* desc, khal_device** out_device)
+static khal_status check_desc(const khal_device_desc* desc)
 {
-    request r = {.desc = desc,
-                 .allocator = desc->allocator != NULL ? desc->allocator : &khal__default_allocator,
-                 .backend = desc->backend,
-                 .index = desc->index,
-                 .name = desc->name != NULL && desc->name[0] != 0 ? desc->name : NULL};
     if ((unsigned)desc->backend > KHAL_BACKEND_NOOP)
         return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
                           "backend is %d; the last known one is %d", (int)desc->backend,
@@ -259,9 +256,23 @@ static khal_status open_device(const khal_device_desc* desc, khal_device** out_d
     if (desc->thread_count > MOST_THREADS)
         return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
                           "thread_count is %u; at most %u", desc->thread_count, MOST_THREADS);
-    if (r.allocator->allocate == NULL || r.allocator->release == NULL)
+    if (desc->allocator != NULL &&
+        (desc->allocator->allocate == NULL || desc->allocator->release == NULL))
         return khal__fail(NULL, KHAL_ERROR_DEVICE_DESC, 0, desc->label,
                           "the allocator lacks a function");
+    return KHAL_OK;
+}
+
+static khal_status open_device(const khal_device_desc* desc, khal_device** out_device)
+{
+    request r = {.desc = desc,
+                 .allocator = desc->allocator != NULL ? desc->allocator : &khal__default_allocator,
+                 .backend = desc->backend,
+                 .index = desc->index,
+                 .name = desc->name != NULL && desc->name[0] != 0 ? desc->name : NULL};
+    const khal_status checked = check_desc(desc);
+    if (checked != KHAL_OK)
+        return checked;
 
     if (r.backend == KHAL_BACKEND_AUTO && r.index == 0 && r.name == NULL) {
         const char* backend = getenv("KHAL_BACKEND");
@@ -323,6 +334,30 @@ khal_status khal_device_open(const khal_device_desc* desc, khal_device** out_dev
     }
     khal_device* device = NULL;
     const khal_status status = open_device(desc, &device);
+    if (status != KHAL_OK)
+        return fail_open(desc->diagnostic, desc->diagnostic_user);
+    *out_device = device;
+    return KHAL_OK;
+}
+
+khal_status khal__device_wrap(khal_backend id, const void* foreign, const khal_device_desc* desc,
+                              khal_device** out_device)
+{
+    static const khal_device_desc defaults;
+    if (desc == NULL)
+        desc = &defaults;
+    const khal__known_backend* known = khal__known_backends;
+    while (known->id != id)
+        ++known;
+    khal_status status = check_desc(desc);
+    if (status == KHAL_OK && (known->table == NULL || known->table->device_wrap == NULL))
+        status = khal__fail(NULL, KHAL_ERROR_BACKEND_NOT_BUILT, 0, desc->label,
+                            "the %s backend is not part of this build", known->name);
+    request r = {.desc = desc,
+                 .allocator = desc->allocator != NULL ? desc->allocator : &khal__default_allocator};
+    khal_device* device = NULL;
+    if (status == KHAL_OK)
+        status = open_one(&r, known->table, 0, foreign, &device);
     if (status != KHAL_OK)
         return fail_open(desc->diagnostic, desc->diagnostic_user);
     *out_device = device;

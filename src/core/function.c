@@ -1,4 +1,5 @@
 #include "core.h"
+#include "reflect.h"
 
 #include <stdio.h>
 
@@ -149,15 +150,49 @@ static khal_status find_kernel(khal_device* device, const khal_module* module,
     return fail_entry_point(device, module, desc);
 }
 
-static khal_status check_foreign(khal_device* device, const khal_module* module,
-                                 const khal_function_desc* desc, const char* name)
+/* What the code says must be allowed by what the caller says. */
+static khal_status check_against(khal_device* device, const khal_function_desc* desc,
+                                 const char* name, const khal__reflection* reflection)
 {
-    if (desc->bindings == NULL && desc->push_constant_size == 0)
-        return fail_layout(
-            device, desc, name,
-            "foreign code needs an explicit layout: bindings, or a push constant size");
+    if (desc->push_constant_size < reflection->push_constant_size)
+        return fail_layout(device, desc, name, "a smaller push constant size than the code's");
+    for (uint32_t i = 0; i < reflection->binding_count; ++i) {
+        const khal_binding_desc* has = &reflection->bindings[i];
+        const khal_binding_desc* said = NULL;
+        for (uint32_t k = 0; k < desc->binding_count && said == NULL; ++k)
+            if (desc->bindings[k].group == has->group && desc->bindings[k].binding == has->binding)
+                said = &desc->bindings[k];
+        char what[160];
+        if (said == NULL)
+            snprintf(what, sizeof what, "the layout lacks %s, which is binding %u of group %u",
+                     reflection->names[i], has->binding, has->group);
+        else if (said->kind != 0 && said->kind != has->kind)
+            snprintf(what, sizeof what, "%s is of another kind in the layout than in the code",
+                     reflection->names[i]);
+        else if (said->access != 0 && (has->access & ~said->access) != 0)
+            snprintf(what, sizeof what, "%s has less access in the layout than the code uses",
+                     reflection->names[i]);
+        else
+            continue;
+        return fail_layout(device, desc, name, what);
+    }
+    return KHAL_OK;
+}
+
+/* Fills what `desc` leaves open from the code, and checks the rest against it. */
+static khal_status complete_foreign(khal_device* device, const khal_module* module,
+                                    khal_function_desc* desc, const char* name,
+                                    const khal__reflection* reflection)
+{
     if (desc->bindings == NULL && desc->binding_count > 0)
         return khal__fail_null(device, desc->label, "bindings");
+    if (reflection->problem != NULL && desc->bindings == NULL && desc->push_constant_size == 0) {
+        char what[160];
+        snprintf(what, sizeof what,
+                 "an explicit layout is needed (bindings, or a push constant size): %s",
+                 reflection->problem);
+        return fail_layout(device, desc, name, what);
+    }
     for (uint32_t i = 0; i < desc->binding_count; ++i) {
         const khal_binding_desc* b = &desc->bindings[i];
         if (b->kind > KHAL_ARG_CONSTANT || b->access > (KHAL_ACCESS_READ | KHAL_ACCESS_WRITE))
@@ -166,15 +201,26 @@ static khal_status check_foreign(khal_device* device, const khal_module* module,
             if (desc->bindings[k].group == b->group && desc->bindings[k].binding == b->binding)
                 return fail_layout(device, desc, name, "two bindings with one number");
     }
-    if (module->kernel_count == 0)
-        return KHAL_OK;
-    for (uint32_t i = 0; i < module->kernel_count; ++i)
+    if (reflection->problem == NULL) {
+        if (desc->bindings == NULL) {
+            desc->bindings = reflection->bindings;
+            desc->binding_count = reflection->binding_count;
+        }
+        if (desc->push_constant_size == 0)
+            desc->push_constant_size = reflection->push_constant_size;
+        const khal_status status = check_against(device, desc, name, reflection);
+        if (status != KHAL_OK)
+            return status;
+    }
+    const uint32_t* known = reflection->workgroup_size;
+    for (uint32_t i = 0; i < module->kernel_count && known[0] == 0; ++i)
         if (strcmp(module->kernels[i].name, name) == 0)
-            for (int k = 0; k < 3; ++k)
-                if (module->kernels[i].workgroup_size[0] != 0 && desc->workgroup_size[k] != 0 &&
-                    desc->workgroup_size[k] != module->kernels[i].workgroup_size[k])
-                    return fail_layout(device, desc, name,
-                                       "another work-group size than the code says");
+            known = module->kernels[i].workgroup_size;
+    for (int k = 0; k < 3 && known[0] != 0; ++k) {
+        if (desc->workgroup_size[k] != 0 && desc->workgroup_size[k] != known[k])
+            return fail_layout(device, desc, name, "another work-group size than the code says");
+        desc->workgroup_size[k] = known[k];
+    }
     return KHAL_OK;
 }
 
@@ -194,16 +240,20 @@ static char* take_string(char* base, size_t* used, const char* text)
     return copy;
 }
 
-/* Reflection of foreign code, from the explicit layout. */
+/* What is known of foreign code, from its completed descriptor. */
 static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_function_desc* desc,
-                                      const char* name, const khal_kernel_info* known)
+                                      const char* name, const khal__reflection* reflection)
 {
     khal_kernel_info* info = take(base, used, sizeof *info);
     khal_arg_info* args = take(base, used, desc->binding_count * sizeof *args);
     char* kernel_name = take_string(base, used, name);
     for (uint32_t i = 0; i < desc->binding_count; ++i) {
-        char arg_name[32];
+        char arg_name[64];
         snprintf(arg_name, sizeof arg_name, "%u", desc->bindings[i].binding);
+        for (uint32_t k = 0; k < reflection->binding_count; ++k)
+            if (reflection->bindings[k].group == desc->bindings[i].group &&
+                reflection->bindings[k].binding == desc->bindings[i].binding)
+                memcpy(arg_name, reflection->names[k], sizeof arg_name);
         char* copy = take_string(base, used, arg_name);
         if (base == NULL)
             continue;
@@ -231,11 +281,10 @@ static khal_kernel_info* lay_out_info(char* base, size_t* used, const khal_funct
     info->arg_count = info->binding_count = desc->binding_count;
     info->push_constant_size = desc->push_constant_size;
     info->flags = KHAL_KERNEL_IS_FOREIGN;
-    const uint32_t* size = known != NULL && known->workgroup_size[0] != 0 ? known->workgroup_size
-                                                                          : desc->workgroup_size;
-    if (size[0] != 0)
+    info->local_memory_size = reflection->local_memory_size;
+    if (desc->workgroup_size[0] != 0)
         for (int i = 0; i < 3; ++i)
-            info->workgroup_size[i] = size[i] != 0 ? size[i] : 1;
+            info->workgroup_size[i] = desc->workgroup_size[i] != 0 ? desc->workgroup_size[i] : 1;
     return info;
 }
 
@@ -373,42 +422,19 @@ khal_status khal__function_poll(khal_function* function)
     return state;
 }
 
-static khal_status create(khal_module* module, const khal_function_desc* desc,
-                          khal_function** out_function, const char* file, int line)
+/* The function itself; of foreign code `desc` is complete. */
+static khal_status make(khal_module* module, uint32_t index, const khal_function_desc* desc,
+                        const char* name, const khal__reflection* reflection,
+                        khal_function** out_function, const char* file, int line)
 {
-    static const khal_function_desc defaults;
-    if (module == NULL || out_function == NULL)
-        return khal__fail_null(module != NULL ? module->object.device : NULL, NULL,
-                               module == NULL ? "module" : "out_function");
     khal_device* device = module->object.device;
-    if (desc == NULL)
-        desc = &defaults;
-    if (khal__is_lost(device))
-        return khal__fail_lost(device);
-    uint32_t index = 0;
-    khal_status status = find_kernel(device, module, desc, &index);
-    if (status != KHAL_OK)
-        return status;
-    const khal_kernel_info* known = index != UINT32_MAX ? &module->kernels[index] : NULL;
-    const char* name = known != NULL ? known->name : desc->entry_point;
     const bool is_foreign = module->library == NULL;
-    if (!is_foreign && !reflection_is_sound(known))
-        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
-                          "the reflection of kernel %s contradicts itself", name);
-    status =
-        is_foreign ? check_foreign(device, module, desc, name) : check_layout(device, desc, known);
-    if (status == KHAL_OK && !is_foreign)
-        status = check_limits(device, desc, known);
-    if (status == KHAL_OK)
-        status = check_specializations(device, module, desc);
-    if (status != KHAL_OK)
-        return status;
-
-    const uint32_t binding_count = is_foreign ? desc->binding_count : known->binding_count;
+    const uint32_t binding_count =
+        is_foreign ? desc->binding_count : module->kernels[index].binding_count;
     size_t size = 0, desc_size = 0, used = 0;
     take(NULL, &size, binding_count * sizeof(khal__binding));
     if (is_foreign)
-        lay_out_info(NULL, &size, desc, name, known);
+        lay_out_info(NULL, &size, desc, name, reflection);
     lay_out_desc(NULL, &desc_size, desc, name, NULL);
     khal_function* function = khal__alloc_zeroed(device, function_size(device), KHAL__IMPL_ALIGN);
     if (function == NULL)
@@ -427,12 +453,12 @@ static khal_status create(khal_module* module, const khal_function_desc* desc,
         return khal__fail_memory(device, desc->label, "the function", size + desc_size);
     }
     function->bindings = take(function->memory, &used, binding_count * sizeof(khal__binding));
-    function->info = is_foreign ? lay_out_info(function->memory, &used, desc, name, known) : known;
+    function->info = is_foreign ? lay_out_info(function->memory, &used, desc, name, reflection)
+                                : &module->kernels[index];
     used = 0;
     lay_out_desc(function->desc_memory, &used, desc, name, &function->desc);
     fill_bindings(function);
-    if (is_foreign)
-        status = check_limits(device, desc, function->info);
+    const khal_status status = check_limits(device, desc, function->info);
     if (status != KHAL_OK) {
         free_function(device, function);
         return status;
@@ -446,6 +472,43 @@ static khal_status create(khal_module* module, const khal_function_desc* desc,
                       line);
     *out_function = function;
     return KHAL_OK;
+}
+
+static khal_status create(khal_module* module, const khal_function_desc* desc,
+                          khal_function** out_function, const char* file, int line)
+{
+    if (module == NULL || out_function == NULL)
+        return khal__fail_null(module != NULL ? module->object.device : NULL, NULL,
+                               module == NULL ? "module" : "out_function");
+    khal_device* device = module->object.device;
+    khal_function_desc complete = desc != NULL ? *desc : (khal_function_desc){0};
+    if (khal__is_lost(device))
+        return khal__fail_lost(device);
+    uint32_t index = 0;
+    khal_status status = find_kernel(device, module, &complete, &index);
+    if (status != KHAL_OK)
+        return status;
+    const khal_kernel_info* known = index != UINT32_MAX ? &module->kernels[index] : NULL;
+    const char* name = known != NULL ? known->name : complete.entry_point;
+    khal__reflection reflection = {0};
+    if (module->library == NULL) {
+        if (khal__reflect(device, &module->code, name, &reflection) != KHAL_OK)
+            return khal__fail_memory(device, complete.label, "the reflection", module->code.size);
+        if (complete.push_constant_size > 0)
+            khal__reflection_take_push(&reflection);
+        status = complete_foreign(device, module, &complete, name, &reflection);
+    } else if (!reflection_is_sound(known)) {
+        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, complete.label,
+                          "the reflection of kernel %s contradicts itself", name);
+    } else {
+        status = check_layout(device, &complete, known);
+    }
+    if (status == KHAL_OK)
+        status = check_specializations(device, module, &complete);
+    if (status == KHAL_OK)
+        status = make(module, index, &complete, name, &reflection, out_function, file, line);
+    khal__reflection_free(device, &reflection);
+    return status;
 }
 
 khal_status khal_function_create_begin(khal_module* module, const khal_function_desc* desc,

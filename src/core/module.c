@@ -1,4 +1,5 @@
 #include "core.h"
+#include "spirv.h"
 
 #include <stdio.h>
 
@@ -156,14 +157,36 @@ static khal_status check_foreign(khal_device* device, const khal_module_desc* de
         return khal__fail(device, KHAL_ERROR_MODULE_FORMAT, 0, desc->label,
                           "the code is %s; %s takes %s", khal__format_name(format),
                           device->info.name, takes);
-    if (format == KHAL_FORMAT_SPIRV) {
-        const char* wrong = khal__spirv_check(desc->code, desc->code_size);
-        if (wrong != NULL)
-            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
-                              "broken SPIR-V: %s", wrong);
-    }
     *out_format = format;
     return KHAL_OK;
+}
+
+/* A copy of SPIR-V in the host's byte order, and checked. */
+static khal_status take_spirv(khal_device* device, const khal_module_desc* desc, khal_code* code)
+{
+    const char* wrong = "the size is no multiple of 4";
+    uint32_t* words = NULL;
+    if (desc->code_size % 4 == 0) {
+        words = khal__alloc(device, desc->code_size, 16);
+        if (words == NULL)
+            return khal__fail_memory(device, desc->label, "the module's code", desc->code_size);
+        memcpy(words, desc->code, desc->code_size);
+        if (words[0] != KHAL__SPIRV_MAGIC)
+            for (size_t i = 0; i < desc->code_size / 4; ++i)
+                words[i] = words[i] >> 24 | (words[i] >> 8 & 0xff00u) |
+                           (words[i] << 8 & 0xff0000u) | words[i] << 24;
+        khal__spirv spirv;
+        if (khal__spirv_open(device, words, desc->code_size / 4, &spirv, &wrong)) {
+            khal__spirv_close(&spirv);
+            code->bytes = words;
+            return KHAL_OK;
+        }
+        khal__free(device, words, desc->code_size);
+    }
+    if (wrong == NULL)
+        return khal__fail_memory(device, desc->label, "the module's check", desc->code_size);
+    return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label, "broken SPIR-V: %s",
+                      wrong);
 }
 
 /* ---- entry points of foreign code --------------------------------------------------------------
@@ -346,7 +369,11 @@ static khal_status make(khal_device* device, const khal_module_desc* desc, const
         }
     }
     atomic_init(&module->state, device->backend->module_poll != NULL ? KHAL_NOT_READY : KHAL_OK);
-    const khal_status status = device->backend->module_create(module, desc, &module->code);
+    khal__callbacks_hold();
+    khal_status status = device->backend->module_create(module, desc, &module->code);
+    if (status != KHAL_OK && khal__is_lost(device))
+        status = khal__fail_lost(device);
+    khal__callbacks_go(device);
     if (status != KHAL_OK) {
         free_module(device, module);
         return status;
@@ -394,7 +421,9 @@ static khal_status load(khal_device* device, const khal_module_desc* desc, khal_
         status = check_foreign(device, desc, &code.format);
         code.bytes = desc->code;
         code.size = desc->code_size;
-        hash = status == KHAL_OK ? XXH3_64bits(desc->code, desc->code_size) : 0;
+        if (status == KHAL_OK && code.format == KHAL_FORMAT_SPIRV)
+            status = take_spirv(device, desc, &code);
+        hash = status == KHAL_OK ? XXH3_64bits(code.bytes, code.size) : 0;
     }
     if (status != KHAL_OK)
         return status;
@@ -403,6 +432,8 @@ static khal_status load(khal_device* device, const khal_module_desc* desc, khal_
         publish(module);
     else
         status = make(device, desc, &code, hash, file, line, &module);
+    if (code.bytes != desc->code && desc->library == NULL)
+        khal__free(device, (void*)(uintptr_t)code.bytes, code.size);
     if (status == KHAL_OK)
         *out_module = module;
     return status;

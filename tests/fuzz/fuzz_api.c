@@ -80,8 +80,8 @@ enum { KERNELS = 3 };
 static const khal_cpu_kernel cpu_kernels[KERNELS] = {{touch, 0, 0}, {plan, 0, 0}, {touch, 64, 16}};
 static const uint8_t spirv[4] = {0x03, 0x02, 0x23, 0x07};
 static const khal_code codes[] = {
-    {KHAL_FORMAT_CPU, 0, KHAL_CPU_LEVEL_BASE, KHAL_CPU_ABI, NULL, 0, cpu_kernels},
-    {KHAL_FORMAT_SPIRV, 0, 0, 1, spirv, sizeof spirv, NULL},
+    {.format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .cpu_kernels = cpu_kernels},
+    {.format = KHAL_FORMAT_SPIRV, .abi = 1, .bytes = spirv, .size = sizeof spirv},
 };
 static const khal_kernel_library library = {KHAL_LIBRARY_VERSION, KERNELS, 2, "fuzz", kernel_infos, codes};
 

@@ -22,6 +22,13 @@ static void use(khal_module* module)
             FUZZ_CHECK(info && info->name);
         }
         khal_function_release(function);
+        function = NULL;
+        if (khal_function_create(module, &(khal_function_desc){.entry_point = name}, &function) == KHAL_OK) {
+            const khal_kernel_info* info = khal_function_get_info(function);
+            for (uint32_t k = 0; k < info->arg_count; k++)
+                FUZZ_CHECK(info->args[k].index == k && info->args[k].name[0] && info->args[k].element_size);
+        }
+        khal_function_release(function);
     }
     khal_function* function = NULL;
     FUZZ_CHECK(khal_function_create(module, &(khal_function_desc){.entry_point = "\1no such kernel"}, &function)

@@ -1,6 +1,7 @@
 /* Every diagnostic there is, triggered by what it is for. The last test looks that none is left
  * out. */
 #include "front.h"
+#include "spirv_words.h"
 
 /* What the devices of this program can't be made to say, with the reason. An entry that is seen
  * after all fails. */
@@ -515,10 +516,18 @@ static void slices(void** state)
  */
 
 static const uint32_t spirv[] = {
-    0x07230203, 0x00010000, 0,  10,         0,    /* header */
-    0x0006000f, 5,          4,  0x6e69616d, 0, 9, /* OpEntryPoint GLCompute %4 "main" %9 */
-    0x00060010, 4,          17, 8,          4, 2, /* OpExecutionMode %4 LocalSize 8 4 2 */
-    0x00040047, 7,          1,  42,               /* OpDecorate %7 SpecId 42 */
+    SPIRV_HEADER(10),
+    SPV(EntryPoint, 5, 4, SPIRV_MAIN),
+    SPV(ExecutionMode, 4, 17, 8, 4, 2),
+    SPV(Decorate, 7, KHAL__DECORATION_SPEC_ID, 42),
+    SPV(TypeVoid, 1),
+    SPV(TypeFunction, 2, 1),
+    SPV(TypeInt, 3, 32, 0),
+    SPV(SpecConstant, 3, 7, 1),
+    SPV(Function, 1, 4, 0, 2),
+    SPV(Label, 5),
+    SPV0(Return),
+    SPV0(FunctionEnd),
 };
 
 static void modules(void** state)
@@ -565,7 +574,9 @@ static void modules(void** state)
     FAILS(FUNCTION_COMPILE, khal_function_create(m, &desc, &f));
     atomic_store(&control->fail[NOOP_FUNCTION_POLL], 1);
     FAILS(FUNCTION_COMPILE, khal_function_create(m, &desc, &f));
-    FAILS(FUNCTION_LAYOUT, khal_function_create(m, NULL, &f));
+    desc.workgroup_size[1] = 5;
+    FAILS(FUNCTION_LAYOUT, khal_function_create(m, &desc, &f));
+    desc.workgroup_size[1] = 0;
     desc.entry_point = "other";
     FAILS(ENTRY_POINT, khal_function_create(m, &desc, &f));
     desc.entry_point = "main";

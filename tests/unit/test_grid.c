@@ -1,5 +1,6 @@
 /* Grids: work-group sizes and counts, up to the end of 64 bits. */
 #include "front.h"
+#include "spirv_words.h"
 
 static khal_device* device;
 
@@ -69,8 +70,16 @@ static void chosen_sizes_keep_to_limits(void** state)
     khal_device* little;
     khal_module* module;
     khal_function* function;
-    static const uint32_t spirv[] = {0x07230203, 0x00010000, 0, 10,         0,
-                                     0x0005000f, 5,          4, 0x6e69616d, 0};
+    static const uint32_t spirv[] = {
+        SPIRV_HEADER(10),
+        SPV(EntryPoint, 5, 4, SPIRV_MAIN),
+        SPV(TypeVoid, 1),
+        SPV(TypeFunction, 2, 1),
+        SPV(Function, 1, 4, 0, 2),
+        SPV(Label, 5),
+        SPV0(Return),
+        SPV0(FunctionEnd),
+    };
     OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_NOOP, .name = "LITTLE"},
                         &little));
     OK(khal_module_load(little, &(khal_module_desc){.code = spirv, .code_size = sizeof spirv},
@@ -237,8 +246,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(fixed_sizes),   TEST(chosen_sizes), TEST(chosen_sizes_keep_to_limits),
-        TEST(nothing_to_do), TEST(large_grids),  TEST(surplus_items),
+        TEST(fixed_sizes),
+        TEST(chosen_sizes),
+        TEST(chosen_sizes_keep_to_limits),
+        TEST(nothing_to_do),
+        TEST(large_grids),
+        TEST(surplus_items),
         TEST(grids_that_do_not_fold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

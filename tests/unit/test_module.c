@@ -1,6 +1,7 @@
 /* Modules and functions: formats told apart, broken code refused, the cache, layouts, and loading
  * in steps. */
 #include "front.h"
+#include "spirv_words.h"
 
 static khal_device* device;
 
@@ -34,15 +35,33 @@ static khal_module* loads(const void* code, size_t size)
 #define LOADS_TEXT(text) loads(text, strlen(text))
 
 static const uint32_t spirv[] = {
-    0x07230203, 0x00010300, 0,  100,        0,    0x00020011,
-    1,                                               /* OpCapability Shader */
-    0x0006000f, 5,          4,  0x6e69616d, 0,    9, /* OpEntryPoint GLCompute %4 "main" %9 */
-    0x0007000f, 5,          5,  0x65746661, 0x72, 9,
-    8,                                         /* OpEntryPoint GLCompute %5 "after" %9 %8 */
-    0x0005000f, 4,          6,  0x00676966, 9, /* OpEntryPoint Fragment %6 "fig": none of ours */
-    0x00060010, 4,          17, 8,          4,    2, /* OpExecutionMode %4 LocalSize 8 4 2 */
-    0x00040047, 7,          1,  42,                  /* OpDecorate %7 SpecId 42 */
-    0x00040047, 9,          1,  7,                   /* OpDecorate %9 SpecId 7 */
+    SPIRV_HEADER(100),
+    SPV(Capability, 1),
+    SPV(EntryPoint, 5, 4, SPIRV_MAIN, 20),
+    SPV(EntryPoint, 5, 5, 0x65746661, 0x72, 20, 20), /* "after" */
+    SPV(EntryPoint, 4, 6, 0x00676966, 20),           /* fragment "fig": none of ours */
+    SPV(ExecutionMode, 4, 17, 8, 4, 2),
+    SPV(Decorate, 7, KHAL__DECORATION_SPEC_ID, 42),
+    SPV(Decorate, 9, KHAL__DECORATION_SPEC_ID, 7),
+    SPV(TypeVoid, 1),
+    SPV(TypeFunction, 2, 1),
+    SPV(TypeInt, 3, 32, 0),
+    SPV(TypePointer, 8, 1, 3),
+    SPV(SpecConstant, 3, 7, 1),
+    SPV(SpecConstant, 3, 9, 1),
+    SPV(Variable, 8, 20, 1),
+    SPV(Function, 1, 4, 0, 2),
+    SPV(Label, 10),
+    SPV0(Return),
+    SPV0(FunctionEnd),
+    SPV(Function, 1, 5, 0, 2),
+    SPV(Label, 11),
+    SPV0(Return),
+    SPV0(FunctionEnd),
+    SPV(Function, 1, 6, 0, 2),
+    SPV(Label, 12),
+    SPV0(Return),
+    SPV0(FunctionEnd),
 };
 
 static const char wgsl[] =
@@ -378,9 +397,9 @@ static void types_of_constants(void** state)
         "@id(9) override j = 2f;\n@id(10) override k = 0x1f;\n@id(11) override l = u32(3);\n"
         "alias t = f32; @id(12) override m: t;\n@compute @workgroup_size(1) fn main() {}";
     static const khal__scalar expected[] = {
-        KHAL__SCALAR_FLOAT, KHAL__SCALAR_UINT,  KHAL__SCALAR_INT,  KHAL__SCALAR_BOOL,
-        KHAL__SCALAR_BOOL,  KHAL__SCALAR_FLOAT, KHAL__SCALAR_UINT, KHAL__SCALAR_INT,
-        KHAL__SCALAR_FLOAT, KHAL__SCALAR_FLOAT, KHAL__SCALAR_INT,  KHAL__SCALAR_UINT,
+        KHAL__SCALAR_FLOAT,  KHAL__SCALAR_UINT,  KHAL__SCALAR_INT,  KHAL__SCALAR_BOOL,
+        KHAL__SCALAR_BOOL,   KHAL__SCALAR_FLOAT, KHAL__SCALAR_UINT, KHAL__SCALAR_INT,
+        KHAL__SCALAR_FLOAT,  KHAL__SCALAR_FLOAT, KHAL__SCALAR_INT,  KHAL__SCALAR_UINT,
         KHAL__SCALAR_UNKNOWN};
     khal_module* module = LOADS_TEXT(overrides);
     for (uint32_t i = 0; i < sizeof expected / sizeof expected[0]; ++i)
@@ -389,17 +408,26 @@ static void types_of_constants(void** state)
     khal_module_release(module);
 
     static const uint32_t code[] = {
-        0x07230203, 0x00010000, 0,  100, 0,      0x00020011, 1, 0x0005000f,
-        5,          4,          0x6e69616d,      0,  /* "main" */
-        0x00040047, 10,         1,  40,              /* OpDecorate %10 SpecId 40 */
-        0x00040047, 11,         1,  41,         0x00040047, 12, 1, 42,
-        0x00040047, 13,         1,  43,
-        0x00020014, 1,                               /* OpTypeBool %1 */
-        0x00040015, 2,          32, 1,               /* OpTypeInt %2 32 1 */
-        0x00040015, 3,          32, 0,          0x00030016, 5,  32, /* OpTypeFloat %5 32 */
-        0x00030030, 1,          10,                  /* OpSpecConstantTrue %1 %10 */
-        0x00040032, 2,          11, 7,               /* OpSpecConstant %2 %11 7 */
-        0x00040032, 3,          12, 7,          0x00040032, 5,  13, 0x3f800000,
+        SPIRV_HEADER(100),
+        SPV(EntryPoint, 5, 4, SPIRV_MAIN),
+        SPV(Decorate, 10, KHAL__DECORATION_SPEC_ID, 40),
+        SPV(Decorate, 11, KHAL__DECORATION_SPEC_ID, 41),
+        SPV(Decorate, 12, KHAL__DECORATION_SPEC_ID, 42),
+        SPV(Decorate, 13, KHAL__DECORATION_SPEC_ID, 43),
+        SPV(TypeBool, 1),
+        SPV(TypeInt, 2, 32, 1),
+        SPV(TypeInt, 3, 32, 0),
+        SPV(TypeFloat, 5, 32),
+        SPV(SpecConstantTrue, 1, 10),
+        SPV(SpecConstant, 2, 11, 7),
+        SPV(SpecConstant, 3, 12, 7),
+        SPV(SpecConstant, 5, 13, 0x3f800000),
+        SPV(TypeVoid, 6),
+        SPV(TypeFunction, 7, 6),
+        SPV(Function, 6, 4, 0, 7),
+        SPV(Label, 8),
+        SPV0(Return),
+        SPV0(FunctionEnd),
     };
     module = loads(code, sizeof code);
     assert_int_equal(khal__module_specialization(module, 40), KHAL__SCALAR_BOOL);

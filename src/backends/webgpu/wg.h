@@ -8,10 +8,16 @@
  *   wg_internal_kernels.c   small WGSL kernels of ours: copies and fills that are not of whole words, copies within one
  *                 buffer, the preparation of indirect grids
  *   wg_spirv.c    what of foreign SPIR-V the library at hand would abort on, refuse or miscompile
+ *   wg_kernel.h   what the next seven share
+ *   wg_plan.c     the arithmetic of a dispatch: folded grids, where arguments lie
+ *   wg_compose.c  the last lines of a kernel's WGSL
+ *   wg_pipeline.c layouts; one function's pipelines: variants by work-group size, local sizes, how bindings are shared, kind of
+ *                 block
+ *   wg_text.c     what has to be known of foreign code
  *   wg_module.c   modules and functions
- *   wg_pipeline.c one function's pipelines: variants by work-group size, local sizes, how bindings are shared, kind of block
  *   wg_blocks.c   where the blocks of hidden arguments lie: content-addressed slots of uniform buffers
- *   wg_dispatch.c one dispatch into a pass: bind groups (cached), block, folding, indirect grids
+ *   wg_groups.c   bind groups, cached
+ *   wg_dispatch.c one dispatch into a pass
  *   wg_queue.c    submit, completion, results, native callbacks
  *   wg_backend.c  the table
  *
@@ -29,7 +35,8 @@
 typedef struct wg_device wg_device;
 typedef struct wg_recorder wg_recorder;
 typedef struct wg_blocks wg_blocks;         /* wg_blocks.c */
-typedef struct wg_dispatcher wg_dispatcher; /* wg_dispatch.c: the cache of bind groups, scratch of indirect grids */
+typedef struct wg_groups wg_groups;         /* wg_groups.c */
+typedef struct wg_dispatcher wg_dispatcher; /* wg_dispatch.c */
 typedef struct wg_staging wg_staging;       /* wg_staging.c */
 typedef struct wg_queue wg_queue;           /* wg_queue.c */
 typedef struct wg_internal wg_internal;     /* wg_internal_kernels.c */
@@ -44,7 +51,7 @@ struct wg_device {
     WGPULimits limits;           /* the device's */
     uint32_t immediate_size;     /* bytes; 0: none that can be used */
     bool has_timestamps, has_encoder_timestamps;
-    bool has_fused_fma;          /* found out by wg_internal_open, which runs it */
+    bool has_fused_fma;          /* found out when the first function asks */
     bool is_foreign;             /* wrapped: never destroyed, only released */
     bool is_cpu;                 /* runs on the processor that waits for it */
     khal__mutex lock;
@@ -53,7 +60,9 @@ struct wg_device {
     wg_staging* staging;
     wg_internal* internal;
     wg_blocks* blocks;
+    wg_groups* groups;
     wg_dispatcher* dispatcher;
+    struct wg_layout* layouts;   /* wg_pipeline.c */
     wg_queue* run;
     uint64_t next_serial;        /* (lock) */
     uint64_t changes;            /* submits and host writes so far (lock) */
@@ -73,7 +82,7 @@ typedef struct wg_buffer {
     uint64_t size;          /* bytes asked for */
     uint64_t allocated;     /* bytes of the handle, a multiple of 16 */
     uint64_t serial;        /* never used again by another buffer of the device: keys of caches */
-    bool is_foreign;
+    bool is_foreign;        /* wrapped: bytes from `size` on are the program's */
     char* shadow;           /* while mapped: the bytes from mapped_offset & ~15 on */
     char* twin;             /* mapped for writing: what the shadow held when it last agreed with the buffer */
     uint64_t mapped_offset, mapped_size;
@@ -87,7 +96,9 @@ static inline wg_buffer* wg_buffer_of(khal_buffer* buffer) { return khal__buffer
 
 khal_status wg_device_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count);
 khal_status wg_device_open(khal_device* front, uint32_t index, const khal_device_desc* desc);
+khal_status wg_device_wrap(khal_device* front, const void* foreign, const khal_device_desc* desc);
 void wg_device_close(khal_device* front);
+khal_status wg_native_handle(khal_device* front, uint32_t kind, void* object, void** out_handle);
 
 /* The lock, taken so that who looks for events again and again makes room. */
 static inline void wg_lock(wg_device* device)
@@ -102,6 +113,8 @@ void wg_unlock(wg_device* device);
 void wg_events(wg_device* device);
 /* The device is gone. Any thread, with or without the lock. */
 void wg_lose(wg_device* device, int64_t reason, const char* message);
+/* What the library said of a failure: whether it means that. */
+void wg_lose_if_told(wg_device* device, const char* message);
 
 /* Everything that creates an object of the library, and Finish, stands between these two. `end` gives KHAL_OK, or reports
  * with khal__fail (id as the caller says; out of memory and loss by their own ids) what the library said. (lock) */
@@ -140,14 +153,15 @@ void wg_staging_seal(wg_chunk* chunk);
 /* Bytes of a handle, any range inside what is allocated, as of the work that is in the queue now. KHAL_TIMEOUT without
  * khal__fail. */
 khal_status wg_staging_read(wg_device* device, WGPUBuffer source, uint64_t offset, void* out, uint64_t size, uint64_t deadline);
-/* Ordered after all that is in the queue now, and before what comes later; `allocated` are the bytes of the handle, those from
- * `size_of_target` on belong to nobody. */
-khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t size_of_target, uint64_t offset, const void* data,
+/* Ordered after all that is in the queue now, and before what comes later; bytes of the target from `end` on belong to
+ * nobody. */
+khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t end, uint64_t offset, const void* data,
                              uint64_t size);
 
 /* ---- buffers (wg_buffer.c) --------------------------------------------------------------------- */
 
 khal_status wg_buffer_create(khal_buffer* buffer, const khal_buffer_desc* desc);
+khal_status wg_buffer_wrap(khal_buffer* buffer, void* handle, const khal_buffer_desc* desc);
 void wg_buffer_destroy(khal_buffer* buffer);
 khal_status wg_buffer_write(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size, khal_ticket after);
 khal_status wg_buffer_read(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size, khal_ticket after,
@@ -168,6 +182,7 @@ struct wg_recorder {
     const void* bound_pipeline;  /* what the open pass has set; NULL: nothing */
     const void* bound_group;
     uint32_t bound_offset;       /* the block's dynamic offset; UINT32_MAX: none */
+    uint64_t epoch;              /* wg_dispatch.c's; 0: it has not been asked for anything */
     struct wg_flight* run;       /* wg_queue.c's */
 };
 
@@ -211,21 +226,20 @@ static inline uint64_t wg_deadline(uint64_t timeout)
 
 khal_status wg_module_create(khal_module* module, const khal_module_desc* desc, const khal_code* code);
 void wg_module_destroy(khal_module* module);
-khal_status wg_module_poll(khal_module* module);
 khal_status wg_function_create(khal_function* function, const khal_function_desc* desc);
 void wg_function_destroy(khal_function* function);
 khal_status wg_function_poll(khal_function* function);
+bool wg_grid_fits(khal_function* function, const uint64_t group_count[3], const uint64_t global_size[3]);
 
 khal_status wg_dispatch_open(wg_device* device);  /* blocks and dispatcher */
 void wg_dispatch_close(wg_device* device);
 /* Into recorder's pass. A failure spoils the whole submission: nothing of it is submitted. (lock) */
 khal_status wg_dispatch_encode(wg_recorder* recorder, const khal__command* command);
-/* After the last command and before the queue's submit: writes the blocks that are new. (lock) */
+/* After the last command and before the encoder is finished: writes the blocks that are new, and asks for results. The lock is
+ * not let go between this and the submit. (lock) */
 khal_status wg_dispatch_flush(wg_recorder* recorder);
 /* The submission was given up before it was submitted. (lock) */
 void wg_dispatch_abandon(wg_recorder* recorder);
-/* Tickets up to this are complete: slots may be used again. (lock) */
-void wg_dispatch_completed(wg_device* device, khal_ticket ticket);
 /* A buffer goes: bind groups that name it go too. (lock) */
 void wg_dispatch_forget(wg_device* device, uint64_t serial);
 

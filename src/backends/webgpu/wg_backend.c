@@ -1,4 +1,4 @@
-#include "wg.h"
+#include "wg_kernel.h"
 
 const khal__backend khal__webgpu_backend = {
     .name = "webgpu",
@@ -6,8 +6,8 @@ const khal__backend khal__webgpu_backend = {
     .automatic = true,
     .device_size = sizeof(wg_device),
     .buffer_size = sizeof(wg_buffer),
-    .module_size = 64,
-    .function_size = 2048,
+    .module_size = sizeof(wg_module),
+    .function_size = sizeof(wg_function),
     .enumerate = wg_device_enumerate,
     .device_open = wg_device_open,
     .device_close = wg_device_close,
@@ -23,9 +23,12 @@ const khal__backend khal__webgpu_backend = {
     .module_destroy = wg_module_destroy,
     .function_create = wg_function_create,
     .function_destroy = wg_function_destroy,
-    .module_poll = wg_module_poll,
     .function_poll = wg_function_poll,
+    .grid_fits = wg_grid_fits,
     .submit = wg_submit,
     .completed = wg_completed,
     .wait = wg_wait,
+    .native_handle = wg_native_handle,
+    .device_wrap = wg_device_wrap,
+    .buffer_wrap = wg_buffer_wrap,
 };

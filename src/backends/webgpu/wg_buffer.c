@@ -2,6 +2,12 @@
 
 #include <string.h>
 
+/* Where bytes that belong to nobody begin. */
+static uint64_t end_of(const wg_buffer* buffer)
+{
+    return buffer->is_foreign ? UINT64_MAX : buffer->size;
+}
+
 khal_status wg_buffer_create(khal_buffer* front, const khal_buffer_desc* desc)
 {
     wg_device* device = wg_device_of(khal__buffer_device(front));
@@ -31,6 +37,43 @@ khal_status wg_buffer_create(khal_buffer* front, const khal_buffer_desc* desc)
     return status;
 }
 
+khal_status wg_buffer_wrap(khal_buffer* front, void* handle, const khal_buffer_desc* desc)
+{
+    static const struct {
+        uint32_t usage;
+        WGPUBufferUsage needed;
+        const char* name;
+    } needs[] = {{~0u, WGPUBufferUsage_Storage, "Storage"},
+                 {~0u, WGPUBufferUsage_CopySrc, "CopySrc"},
+                 {~0u, WGPUBufferUsage_CopyDst, "CopyDst"},
+                 {KHAL_USAGE_UNIFORM, WGPUBufferUsage_Uniform, "Uniform"},
+                 {KHAL_USAGE_INDIRECT, WGPUBufferUsage_Indirect, "Indirect"}};
+    wg_device* device = wg_device_of(khal__buffer_device(front));
+    const wg_functions* f = &device->library->f;
+    wg_buffer* buffer = wg_buffer_of(front);
+    wg_lock(device);
+    const uint64_t size = f->BufferGetSize(handle);
+    const WGPUBufferUsage usage = f->BufferGetUsage(handle);
+    wg_unlock(device);
+    for (size_t i = 0; i < sizeof needs / sizeof needs[0]; ++i)
+        if ((desc->usage & needs[i].usage) != 0 && (usage & needs[i].needed) == 0)
+            return khal__fail(device->front, KHAL_ERROR_BUFFER_USAGE, 0, desc->label, "the WGPUBuffer lacks WGPUBufferUsage_%s",
+                              needs[i].name);
+    if (desc->size > size || desc->size % 4 != 0)
+        return khal__fail(device->front, KHAL_ERROR_BUFFER_RANGE, 0, desc->label,
+                          "size is %llu: a multiple of 4, at most the WGPUBuffer's %llu", (unsigned long long)desc->size,
+                          (unsigned long long)size);
+    wg_lock(device);
+    f->BufferAddRef(handle);
+    buffer->handle = handle;
+    buffer->size = desc->size;
+    buffer->allocated = size & ~(uint64_t)3;
+    buffer->serial = device->next_serial++;
+    buffer->is_foreign = true;
+    wg_unlock(device);
+    return KHAL_OK;
+}
+
 void wg_buffer_destroy(khal_buffer* front)
 {
     wg_device* device = wg_device_of(khal__buffer_device(front));
@@ -54,7 +97,7 @@ khal_status wg_buffer_write(khal_buffer* front, uint64_t offset, const void* dat
     const khal_status status = wg_wait_issued(device, after, UINT64_MAX);
     if (status != KHAL_OK)
         return status;
-    return wg_staging_write(device, buffer->handle, buffer->size, offset, data, size);
+    return wg_staging_write(device, buffer->handle, end_of(buffer), offset, data, size);
 }
 
 /* Waits for the work itself within the deadline. The copy that follows is given as long as it takes, unless it stands
@@ -126,7 +169,7 @@ static khal_status push(khal_buffer* front, uint64_t offset, uint64_t size)
     if (!khal__in_callback(device_front))
         status = wg_wait_issued(device, wg_submitted(device), UINT64_MAX);
     if (status == KHAL_OK)
-        status = wg_staging_write(device, buffer->handle, buffer->size, offset, buffer->shadow + at, size);
+        status = wg_staging_write(device, buffer->handle, end_of(buffer), offset, buffer->shadow + at, size);
     if (status == KHAL_OK && buffer->twin != NULL)
         memcpy(buffer->twin + at, buffer->shadow + at, (size_t)size);
     return status;

@@ -1,4 +1,7 @@
 #include "wg.h"
+#include "wg_plan.h"
+
+#include <khal/interop/webgpu.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -86,8 +89,7 @@ WGPUErrorType wg_scope_take(wg_device* device, char* message, size_t size)
     const WGPUErrorType type = heard.type;
     if (type == WGPUErrorType_NoError)
         return type;
-    if (strstr(heard.message, "evice is lost") != NULL || strstr(heard.message, "evice was destroyed") != NULL)
-        wg_lose(device, (int64_t)WGPUDeviceLostReason_Unknown, heard.message);
+    wg_lose_if_told(device, heard.message);
     const WGPUStringView text = wg_view(heard.message);
     wg_text(message, size, text);
     heard.type = WGPUErrorType_NoError;
@@ -120,6 +122,14 @@ void wg_lose(wg_device* device, int64_t reason, const char* message)
     khal__condition_broadcast(&device->changed);
 }
 
+void wg_lose_if_told(wg_device* device, const char* message)
+{
+    static const char* const words[] = {"evice is lost", "evice lost", "evice was lost", "evice was destroyed"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; ++i)
+        if (strstr(message, words[i]) != NULL)
+            wg_lose(device, (int64_t)WGPUDeviceLostReason_Unknown, message);
+}
+
 static void on_lost(const WGPUDevice* handle, WGPUDeviceLostReason reason, WGPUStringView message, void* user, void* unused)
 {
     (void)handle;
@@ -147,8 +157,10 @@ void wg_events(wg_device* device)
 /* ---- what there is ----------------------------------------------------------------------------- */
 
 /* The last list of adapters, so that listing and then opening starts the drivers once. An opened device takes it over. */
+#define CATALOG_NS 1000000000u /* how long it holds */
 static struct {
     atomic_flag lock;
+    uint64_t made_at;
     wg_library* library;
     WGPUInstance instance;
     WGPUAdapter adapters[MOST_ADAPTERS];
@@ -179,7 +191,7 @@ static void catalog_drop(void)
 static bool catalog_fill(char* reason, size_t reason_size)
 {
     wg_library* library = wg_library_open(NULL, reason, reason_size);
-    if (library != catalog.library) {
+    if (library != catalog.library || khal__clock_now() - catalog.made_at > CATALOG_NS) {
         catalog_drop();
         catalog.library = library;
     }
@@ -197,6 +209,7 @@ static bool catalog_fill(char* reason, size_t reason_size)
             catalog_drop();
             return false;
         }
+        catalog.made_at = khal__clock_now();
     }
     return true;
 }
@@ -230,7 +243,8 @@ static void fill_limits(const WGPULimits* limits, khal_limits* out)
     out->workgroup_invocations = limits->maxComputeInvocationsPerWorkgroup;
     out->local_memory_size = limits->maxComputeWorkgroupStorageSize;
     out->push_constant_size = (uint32_t)least(4096, limits->maxUniformBufferBindingSize / 4);
-    out->binding_count = limits->maxStorageBuffersPerShaderStage;
+    out->binding_count = (uint32_t)least(WG_MAX_BINDINGS, least(limits->maxStorageBuffersPerShaderStage,
+                                                                limits->maxBindingsPerBindGroup - 1));
     out->group_count[0] = out->group_count[1] = least(groups * groups, UINT32_MAX);
     out->group_count[2] = UINT32_MAX;
     out->native_offset_alignment = limits->minStorageBufferOffsetAlignment;
@@ -429,6 +443,55 @@ khal_status wg_device_open(khal_device* front, uint32_t index, const khal_device
     if (status != KHAL_OK)
         tear_down(device);
     return status;
+}
+
+khal_status wg_device_wrap(khal_device* front, const void* foreign, const khal_device_desc* desc)
+{
+    const khal_webgpu_device_desc* wanted = foreign;
+    const khal_webgpu_handles* handles = &wanted->handles;
+    char reason[240] = "";
+    wg_library* library = wanted->get_function != NULL
+                              ? wg_library_of(wanted->get_function, wanted->user, reason, sizeof reason)
+                              : wg_library_open(wanted->library, reason, sizeof reason);
+    if (library == NULL)
+        return khal__fail(front, KHAL_ERROR_BACKEND_UNAVAILABLE, 0, desc->label, "%s", reason);
+    if (handles->instance == NULL && library->f.DevicePoll == NULL)
+        return khal__fail(front, KHAL_ERROR_ARGUMENT_NULL, 0, desc->label, "%s needs the instance", library->name);
+    wg_device* device = wg_device_of(front);
+    const wg_functions* f = &library->f;
+    initialise(device, front, library);
+    device->is_foreign = true;
+    device->device = handles->device;
+    f->DeviceAddRef(device->device);
+    device->instance = handles->instance;
+    if (device->instance != NULL)
+        f->InstanceAddRef(device->instance);
+    device->adapter = handles->adapter;
+    if (device->adapter != NULL)
+        f->AdapterAddRef(device->adapter);
+    device->queue = handles->queue;
+    if (device->queue != NULL)
+        f->QueueAddRef(device->queue);
+    else
+        device->queue = f->DeviceGetQueue(device->device);
+    const khal_status status = set_up(device, desc->label);
+    if (status != KHAL_OK)
+        tear_down(device);
+    return status;
+}
+
+khal_status wg_native_handle(khal_device* front, uint32_t kind, void* object, void** out_handle)
+{
+    const wg_device* device = wg_device_of(front);
+    switch (kind) {
+    case KHAL__NATIVE_BUFFER: *out_handle = wg_buffer_of(object)->handle; return KHAL_OK;
+    case KHAL__NATIVE_INSTANCE: *out_handle = device->instance; return KHAL_OK;
+    case KHAL__NATIVE_ADAPTER: *out_handle = device->adapter; return KHAL_OK;
+    case KHAL__NATIVE_DEVICE: *out_handle = device->device; return KHAL_OK;
+    case KHAL__NATIVE_QUEUE: *out_handle = device->queue; return KHAL_OK;
+    default:
+        return khal__fail(front, KHAL_ERROR_UNSUPPORTED, 0, NULL, "WebGPU has no native handle of kind %u", (unsigned)kind);
+    }
 }
 
 void wg_device_close(khal_device* front)

@@ -38,12 +38,12 @@ void wg_text(char* out, size_t size, WGPUStringView text)
 /* ---- opening ----------------------------------------------------------------------------------- */
 
 /* The first function that is missing, or NULL. */
-static const char* load(void* handle, wg_functions* f)
+static const char* load(void* (*find)(void* user, const char* name), void* user, wg_functions* f)
 {
     const char* missing = NULL;
     void* symbol;
 #define LOAD(result, name, parameters)                                                                                         \
-    symbol = khal__library_symbol(handle, "wgpu" #name);                                                                       \
+    symbol = find(user, "wgpu" #name);                                                                       \
     memcpy(&f->name, &symbol, sizeof symbol);
 #define LOAD_REQUIRED(result, name, parameters)                                                                                \
     LOAD(result, name, parameters)                                                                                             \
@@ -89,6 +89,30 @@ static void find_dialect(wg_library* library)
 }
 
 /* Under `opening`. */
+static wg_library* add(void* (*find)(void* user, const char* name), void* user, const char* name, char* reason,
+                       size_t reason_size)
+{
+    if (library_count == MOST_LIBRARIES || strlen(name) >= sizeof libraries[0].path) {
+        snprintf(reason, reason_size, "%s is one WebGPU library too many, or its path is too long", name);
+        return NULL;
+    }
+    wg_library* library = &libraries[library_count];
+    memset(library, 0, sizeof *library);
+    const char* missing = load(find, user, &library->f);
+    if (missing != NULL) {
+        if (library->f.CreateInstance == NULL)
+            snprintf(reason, reason_size, "%s is no WebGPU library: it has no wgpuCreateInstance", name);
+        else
+            snprintf(reason, reason_size, "%s lacks %s", name, missing);
+        return NULL;
+    }
+    strcpy(library->path, name);
+    find_dialect(library);
+    ++library_count;
+    return library;
+}
+
+/* Under `opening`. */
 static wg_library* open_one(const char* name, bool* out_found, char* reason, size_t reason_size)
 {
     for (uint32_t i = 0; i < library_count; ++i)
@@ -102,25 +126,9 @@ static wg_library* open_one(const char* name, bool* out_found, char* reason, siz
         snprintf(reason, reason_size, "%s can't be opened as a library", name);
         return NULL;
     }
-    if (library_count == MOST_LIBRARIES || strlen(name) >= sizeof libraries[0].path) {
-        snprintf(reason, reason_size, "%s is one WebGPU library too many, or its path is too long", name);
+    wg_library* library = add(khal__library_symbol, handle, name, reason, reason_size);
+    if (library == NULL)
         khal__library_close(handle);
-        return NULL;
-    }
-    wg_library* library = &libraries[library_count];
-    memset(library, 0, sizeof *library);
-    const char* missing = load(handle, &library->f);
-    if (missing != NULL) {
-        if (library->f.CreateInstance == NULL)
-            snprintf(reason, reason_size, "%s is no WebGPU library: it has no wgpuCreateInstance", name);
-        else
-            snprintf(reason, reason_size, "%s lacks %s", name, missing);
-        khal__library_close(handle);
-        return NULL;
-    }
-    strcpy(library->path, name);
-    find_dialect(library);
-    ++library_count;
     return library;
 }
 
@@ -148,15 +156,35 @@ static wg_library* open_usual(char* reason, size_t reason_size)
     return NULL;
 }
 
+static void opening_begin(void)
+{
+    while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
+        khal__thread_yield();
+}
+
 wg_library* wg_library_open(const char* path, char* reason, size_t reason_size)
 {
     if (path == NULL)
         path = getenv("KHAL_WEBGPU_LIBRARY");
-    while (atomic_flag_test_and_set_explicit(&opening, memory_order_acquire))
-        khal__thread_yield();
+    opening_begin();
     bool found;
     wg_library* library = path != NULL && path[0] != 0 ? open_one(path, &found, reason, reason_size)
                                                        : open_usual(reason, reason_size);
+    atomic_flag_clear_explicit(&opening, memory_order_release);
+    return library;
+}
+
+wg_library* wg_library_of(void* (*find)(void* user, const char* name), void* user, char* reason, size_t reason_size)
+{
+    opening_begin();
+    wg_functions f;
+    wg_library* library = NULL;
+    (void)load(find, user, &f);
+    for (uint32_t i = 0; i < library_count && library == NULL; ++i)
+        if (libraries[i].f.CreateInstance == f.CreateInstance && libraries[i].f.DeviceCreateBuffer == f.DeviceCreateBuffer)
+            library = &libraries[i];
+    if (library == NULL)
+        library = add(find, user, "the program's own library", reason, reason_size);
     atomic_flag_clear_explicit(&opening, memory_order_release);
     return library;
 }

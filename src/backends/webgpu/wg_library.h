@@ -39,6 +39,9 @@ typedef struct wg_library {
  * NULL: `reason` says what is missing. Each is opened once in a process and kept: drivers do not survive being unloaded. */
 wg_library* wg_library_open(const char* path, char* reason, size_t reason_size);
 
+/* One whose functions the program tells. */
+wg_library* wg_library_of(void* (*find)(void* user, const char* name), void* user, char* reason, size_t reason_size);
+
 /* NULL where the library refuses. */
 WGPUInstance wg_library_create_instance(const wg_library* library);
 /* Up to `capacity` different adapters, the best first; the caller releases them. None: `reason` says why. */

@@ -429,7 +429,6 @@ void wg_queue_advance(wg_device* device)
             queue->last = NULL;
         const khal_ticket ticket = run->ticket;
         put_run(run);
-        wg_dispatch_completed(device, ticket);
         atomic_store_explicit(&queue->completed, ticket, memory_order_release);
         any = true;
     }
@@ -454,7 +453,7 @@ static khal_status encode_copy(wg_recorder* recorder, const khal__range* source,
 {
     const wg_buffer* from = wg_buffer_of(source->buffer);
     const wg_buffer* to = wg_buffer_of(target->buffer);
-    const bool is_end = target->offset + target->size == to->size;
+    const bool is_end = !to->is_foreign && target->offset + target->size == to->size;
     if (from->handle == to->handle || ((source->offset | target->offset) & 3) != 0 || ((source->size & 3) != 0 && !is_end))
         return wg_internal_copy(recorder, from->handle, source->offset, to->handle, target->offset, source->size);
     wg_recorder_end_pass(recorder);
@@ -470,7 +469,7 @@ static khal_status encode_fill(wg_recorder* recorder, const khal__command* comma
     bool is_zero = true;
     for (uint32_t i = 0; i < command->u.fill.pattern_size; ++i)
         is_zero = is_zero && command->u.fill.pattern[i] == 0;
-    const bool is_end = target->offset + target->size == to->size;
+    const bool is_end = !to->is_foreign && target->offset + target->size == to->size;
     if (!is_zero || (target->offset & 3) != 0 || ((target->size & 3) != 0 && !is_end))
         return wg_internal_fill(recorder, to->handle, target->offset, target->size, command->u.fill.pattern,
                                 command->u.fill.pattern_size);

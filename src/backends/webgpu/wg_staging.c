@@ -78,9 +78,13 @@ void wg_staging_close(wg_device* device)
 
 static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void* user, void* unused)
 {
-    (void)message;
     (void)unused;
     wg_chunk* chunk = user;
+    if (status != WGPUMapAsyncStatus_Success) {
+        char text[256];
+        wg_text(text, sizeof text, message);
+        wg_lose_if_told(chunk->device, text);
+    }
     chunk->is_asked = false;
     chunk->is_mapped = status == WGPUMapAsyncStatus_Success;
     --chunk->device->outstanding;
@@ -342,7 +346,7 @@ static khal_status write_words(wg_device* device, WGPUBuffer target, uint64_t of
     return status;
 }
 
-khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t size_of_target, uint64_t offset, const void* data,
+khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t end, uint64_t offset, const void* data,
                              uint64_t size)
 {
     const char* bytes = data;
@@ -350,9 +354,10 @@ khal_status wg_staging_write(wg_device* device, WGPUBuffer target, uint64_t size
     head = head < size ? head : size;
     uint64_t tail = (size - head) & 3;
     const uint64_t middle = size - head - tail;
-    const bool is_end = offset + size == size_of_target; /* the last word's other bytes are nobody's */
+    const bool is_end = offset + size == end; /* the last word's other bytes are nobody's */
     khal_status status = KHAL_OK;
     wg_lock(device);
+    ++device->changes;
     if (middle > 0)
         status = write_words(device, target, offset + head, bytes + head, middle);
     if (status == KHAL_OK && tail > 0 && is_end) {

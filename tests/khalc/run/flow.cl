@@ -524,3 +524,32 @@ KERNEL(divergent_barrier)
     }
     out[GID] = x;
 }
+
+KERNEL(uniform_break_of_divergent_switch)
+{
+    int x = in[GID];
+    for (int i = 0; i < 4; i++) {
+        switch ((LID + i) & 3) {
+        case 0:
+            x += 3;
+            SYNC();
+            if (GROUP & 1)
+                break;
+            x *= 3; /* falls through */
+        case 1:
+            if (n & 1)
+                break;
+            x += 10;
+            SYNC();
+            if (i == 2)
+                continue;
+            x ^= 5;
+            break;
+        default:
+            SYNC();
+            x += 100;
+        }
+        x++;
+    }
+    out[GID] = x;
+}

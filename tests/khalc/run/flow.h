@@ -6,7 +6,8 @@
             X(uniform_break) X(uniform_branches) X(uniform_switch) X(nested_barrier_loops)         \
                 X(step_with_barrier_before) X(helpers_with_barriers) X(atomics_count)              \
                     X(long_lived) X(assigned_parameters) X(divergent_work) X(long_blocks)          \
-                        X(data_loop) X(endless_until) X(divergent_barrier)
+                        X(data_loop) X(endless_until) X(divergent_barrier)            \
+                            X(uniform_break_of_divergent_switch)
 
 typedef void (*flow_kernel)(int* out, const int* in, unsigned n, int* shared);
 typedef struct flow_entry {
