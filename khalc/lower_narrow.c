@@ -169,10 +169,13 @@ static kc_expr* unary(kc_rewrite* r, const kc_expr* old, kc_expr* arg)
 /* A comparison of vectors, which is 0 or -1 in each lane, or the bits of halves. */
 static bool is_in_range(const kc_type* narrow, const kc_expr* e)
 {
-    if (e->kind == KC_EX_BUILTIN)
-        return e->u.builtin == KC_BUILTIN_FLOAT_TO_HALF && highest(narrow) == 0xFFFF;
-    return is_signed(narrow) && kc_is_vector(e->type) && e->kind == KC_EX_BINARY &&
-           e->u.op >= KC_OP_EQ && e->u.op <= KC_OP_GE;
+    if (e->kind == KC_EX_BUILTIN && e->u.builtin == KC_BUILTIN_FLOAT_TO_HALF)
+        return highest(narrow) == 0xFFFF;
+    if (!is_signed(narrow) || !kc_is_vector(e->type))
+        return false;
+    return e->kind == KC_EX_BUILTIN
+               ? e->u.builtin >= KC_BUILTIN_ISEQUAL && e->u.builtin <= KC_BUILTIN_SIGNBIT
+               : e->kind == KC_EX_BINARY && e->u.op >= KC_OP_EQ && e->u.op <= KC_OP_GE;
 }
 
 static bool holds_all(const kc_type* narrow, const kc_type* from)
@@ -245,7 +248,7 @@ static kc_expr* take(kc_rewrite* r, kc_expr* e, uint32_t first, uint32_t step, u
     if (count == 1)
         return lanes[0];
     if (lanes[0]->kind == KC_EX_SWIZZLE && lanes[1]->kind == KC_EX_SWIZZLE)
-        return kc_ex_swizzle(r->m, lanes[0]->args[0], 2,
+        return kc_rw_swizzle(r, lanes[0]->args[0], 2,
                              (uint8_t[]){(uint8_t)first, (uint8_t)(first + step)});
     return kc_ex_list(r->m, KC_EX_COMPOSE, kc_rw_words(r, count), count, lanes);
 }
@@ -283,7 +286,7 @@ static kc_expr* unpack(kc_rewrite* r, const kc_type* narrow, kc_expr* words)
             counts[i] = unused - counts[i];
     }
     if (kc_is_vector(words->type))
-        words = kc_ex_swizzle(r->m, words, count, index);
+        words = kc_rw_swizzle(r, words, count, index);
     else if (count > 1)
         words = kc_ex_splat(r->m, kc_rw_words(r, count), words);
     words = kc_rw_bitcast(r, held, words);

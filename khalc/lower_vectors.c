@@ -138,7 +138,7 @@ static kc_expr* run_of(kc_rewrite* r, const kc_lanes* l, uint32_t first, uint32_
         index[i] = l->at[first + i].lane;
         is_whole &= index[i] == i;
     }
-    return is_whole ? e : kc_ex_swizzle(r->m, e, count, index);
+    return is_whole ? e : kc_rw_swizzle(r, e, count, index);
 }
 
 /* One piece of shared lanes as a scalar or vector. */

@@ -238,6 +238,16 @@ kc_expr* kc_rw_bitcast(kc_rewrite* r, const kc_type* t, kc_expr* e)
     return constant ? constant : kc_ex_bitcast(r->m, t, e);
 }
 
+kc_expr* kc_rw_swizzle(kc_rewrite* r, kc_expr* vector, uint32_t count, const uint8_t* lanes)
+{
+    if (vector->kind != KC_EX_SWIZZLE)
+        return kc_ex_swizzle(r->m, vector, count, lanes);
+    uint8_t inner[KC_MAX_LANES];
+    for (uint32_t i = 0; i < count; i++)
+        inner[i] = vector->u.lanes.index[lanes[i]];
+    return kc_ex_swizzle(r->m, vector->args[0], count, inner);
+}
+
 kc_expr* kc_rw_lane(kc_rewrite* r, kc_expr* vector, uint32_t lane)
 {
     if (vector->kind == KC_EX_SPLAT)
@@ -246,7 +256,7 @@ kc_expr* kc_rw_lane(kc_rewrite* r, kc_expr* vector, uint32_t lane)
         return vector->args[lane];
     if (vector->kind == KC_EX_ZERO)
         return kc_ex_zero(r->m, vector->type->element);
-    return kc_ex_swizzle(r->m, vector, 1, &(uint8_t){(uint8_t)lane});
+    return kc_rw_swizzle(r, vector, 1, &(uint8_t){(uint8_t)lane});
 }
 
 const kc_type* kc_rw_words(kc_rewrite* r, uint32_t count)

@@ -50,6 +50,7 @@ kc_expr* kc_rw_op_int(kc_rewrite* r, kc_op op, kc_expr* e, uint64_t bits);
 kc_expr* kc_rw_builtin(kc_rewrite* r, kc_builtin id, const kc_type* t, kc_expr* a, kc_expr* b, kc_expr* c); /* b, c or NULL */
 kc_expr* kc_rw_convert(kc_rewrite* r, const kc_type* t, kc_expr* e); /* e itself where it has that type */
 kc_expr* kc_rw_bitcast(kc_rewrite* r, const kc_type* t, kc_expr* e); /* likewise */
+kc_expr* kc_rw_swizzle(kc_rewrite* r, kc_expr* vector, uint32_t count, const uint8_t* lanes); /* one of another is one */
 kc_expr* kc_rw_lane(kc_rewrite* r, kc_expr* vector, uint32_t lane);  /* a SWIZZLE, or the operand that it picks */
 const kc_type* kc_rw_words(kc_rewrite* r, uint32_t count);           /* uint, uint2, ... */
 
