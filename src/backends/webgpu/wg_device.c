@@ -10,19 +10,26 @@
 
 /* ---- errors ------------------------------------------------------------------------------------ */
 
-/* What the library said on this thread since the outermost scope began. */
+#define LEVELS 4u
+
+/* What the library said on this thread in each open scope; it goes to the innermost. */
 static _Thread_local struct {
     uint32_t depth;
-    WGPUErrorType type;
-    char message[900];
+    struct {
+        WGPUErrorType type;
+        char message[600];
+    } levels[LEVELS];
 } heard;
 
 static void hear(WGPUErrorType type, WGPUStringView message)
 {
-    if (heard.depth == 0 || heard.type != WGPUErrorType_NoError)
+    if (heard.depth == 0)
         return;
-    heard.type = type;
-    wg_text(heard.message, sizeof heard.message, message);
+    const uint32_t level = heard.depth < LEVELS ? heard.depth - 1 : LEVELS - 1;
+    if (heard.levels[level].type != WGPUErrorType_NoError)
+        return;
+    heard.levels[level].type = type;
+    wg_text(heard.levels[level].message, sizeof heard.levels[level].message, message);
 }
 
 static void on_error(const WGPUDevice* handle, WGPUErrorType type, WGPUStringView message, void* user, void* unused)
@@ -60,8 +67,9 @@ static size_t first_filter(const wg_device* device)
 
 void wg_scope_begin(wg_device* device)
 {
-    if (heard.depth++ == 0)
-        heard.type = WGPUErrorType_NoError;
+    if (heard.depth < LEVELS)
+        heard.levels[heard.depth].type = WGPUErrorType_NoError;
+    ++heard.depth;
     if (!device->has_immediate_errors)
         for (size_t i = first_filter(device); i < 3; ++i)
             device->library->f.DevicePushErrorScope(device->device, filters[i]);
@@ -69,7 +77,7 @@ void wg_scope_begin(wg_device* device)
 
 static void pop(wg_device* device)
 {
-    char message[sizeof heard.message];
+    char message[sizeof heard.levels[0].message];
     popped p = {.message = message, .size = sizeof message};
     const WGPUPopErrorScopeCallbackInfo callback = {
         .mode = WGPUCallbackMode_AllowSpontaneous, .callback = on_popped, .userdata1 = &p};
@@ -85,20 +93,20 @@ WGPUErrorType wg_scope_take(wg_device* device, char* message, size_t size)
     if (!device->has_immediate_errors)
         for (size_t i = first_filter(device); i < 3; ++i)
             pop(device);
+    const uint32_t level = heard.depth < LEVELS ? heard.depth - 1 : LEVELS - 1;
+    const WGPUErrorType type = heard.levels[level].type;
+    heard.levels[level].type = WGPUErrorType_NoError;
     --heard.depth;
-    const WGPUErrorType type = heard.type;
     if (type == WGPUErrorType_NoError)
         return type;
-    wg_lose_if_told(device, heard.message);
-    const WGPUStringView text = wg_view(heard.message);
-    wg_text(message, size, text);
-    heard.type = WGPUErrorType_NoError;
+    wg_lose_if_told(device, heard.levels[level].message);
+    wg_text(message, size, wg_view(heard.levels[level].message));
     return type;
 }
 
 khal_status wg_scope_end(wg_device* device, khal_error_id id, const char* object, const char* what)
 {
-    char message[sizeof heard.message];
+    char message[sizeof heard.levels[0].message];
     const WGPUErrorType type = wg_scope_take(device, message, sizeof message);
     if (atomic_load(&device->is_lost))
         return khal__fail(device->front, KHAL_ERROR_DEVICE_LOST, device->lost_reason, object, "%s: the device is lost: %s", what,

@@ -148,6 +148,7 @@ static wg_flight* take_run(wg_device* device)
         run->result_capacity = 0;
     }
     run->submission = NULL;
+    run->ticket = 0;
     run->is_done = false;
     run->chunks = NULL;
     run->used = 0;
@@ -494,12 +495,15 @@ static khal_status encode_read(wg_recorder* recorder, const khal__command* comma
     return status;
 }
 
-/* The lock is let go meanwhile. */
+/* The lock is let go meanwhile. What the callback does wrong to an own device spoils the submission; a wrapped one's scopes
+ * are not left open around it. */
 static khal_status encode_native(wg_recorder* recorder, const khal__command* command)
 {
     wg_device* device = recorder->device;
     wg_recorder_end_pass(recorder);
-    khal_status status = wg_scope_end(device, KHAL_ERROR_DRIVER, NULL, "the commands");
+    khal_status status = KHAL_OK;
+    if (!device->has_immediate_errors)
+        status = wg_scope_end(device, KHAL_ERROR_DRIVER, NULL, "the commands");
     if (status == KHAL_OK) {
         const khal_native native = {.backend = KHAL_BACKEND_WEBGPU, .handle = recorder->encoder};
         wg_unlock(device);
@@ -512,7 +516,8 @@ static khal_status encode_native(wg_recorder* recorder, const khal__command* com
             status = KHAL_EXECUTION_FAILED;
         }
     }
-    wg_scope_begin(device);
+    if (!device->has_immediate_errors)
+        wg_scope_begin(device);
     return status;
 }
 
@@ -553,8 +558,8 @@ static void append(wg_queue* queue, wg_flight* run)
     queue->last = run;
 }
 
-/* Into the library's queue. (lock) */
-static khal_status issue(wg_device* device, khal__submission* submission)
+/* Into the library's queue: its commands, or nothing but its ticket. (lock) */
+static khal_status issue(wg_device* device, khal__submission* submission, bool is_empty)
 {
     wg_queue* queue = device->run;
     wg_flight* run = take_run(device);
@@ -564,7 +569,7 @@ static khal_status issue(wg_device* device, khal__submission* submission)
     run->ticket = submission->ticket;
     run->submitted_at = khal__clock_now();
     khal_status status = KHAL_OK;
-    if (submission->commands == NULL) {
+    if (is_empty) {
         run->is_done = true; /* with what stands before it */
     } else {
         wg_recorder recorder;
@@ -592,8 +597,8 @@ static khal_status issue(wg_device* device, khal__submission* submission)
     }
     append(queue, run);
     queue->issued = submission->ticket;
-    if (submission->commands == NULL)
-        wg_queue_advance(device);
+    if (is_empty)
+        wg_queue_advance(device); /* from here on the submission may be the front's again */
     return KHAL_OK;
 }
 
@@ -602,8 +607,7 @@ static void issue_failure(wg_device* device, khal__submission* submission)
 {
     const khal_error* error = khal_error_get();
     fail_run(submission, error->id, error->status, error->message);
-    submission->commands = NULL;
-    if (issue(device, submission) != KHAL_OK)
+    if (issue(device, submission, true) != KHAL_OK)
         wg_lose(device, 0, "no memory for a submission that failed");
 }
 
@@ -624,11 +628,9 @@ static void run_pending(void* user)
         queue->pending_first = submission->next;
         if (queue->pending_first == NULL)
             queue->pending_last = NULL;
-        khal__command* commands = submission->commands;
-        if (issue(device, submission) != KHAL_OK && !atomic_load(&device->is_lost)) {
+        const bool is_empty = submission->commands == NULL;
+        if (issue(device, submission, is_empty) != KHAL_OK && !atomic_load(&device->is_lost))
             issue_failure(device, submission);
-            submission->commands = commands;
-        }
         khal__condition_broadcast(&device->changed);
     }
     wg_unlock(device);
@@ -642,7 +644,7 @@ khal_status wg_submit(khal_device* front, khal__submission* submission)
     wg_lock(device);
     submission->next = NULL;
     if (!submission->has_native && queue->pending_first == NULL && !queue->is_busy) {
-        status = issue(device, submission);
+        status = issue(device, submission, submission->commands == NULL);
     } else {
         if (!queue->has_thread) {
             queue->has_thread = khal__thread_start(&queue->thread, run_pending, device, "khal-webgpu");
