@@ -9,7 +9,6 @@ typedef struct kc_finder {
     kc_module* m;
     const kc_target* target;
     kc_function* f;
-    bool changed;
 } kc_finder;
 
 /* ---- roots ----------------------------------------------------------------------------------- */
@@ -68,7 +67,7 @@ static void each_root(kc_module* m, void (*fn)(kc_finder* fi, kc_var* v), kc_fin
 
 /* ---- which pointers share roots -------------------------------------------------------------- */
 
-static void share(kc_origin origin)
+static void share(kc_targets origin)
 {
     for (uint32_t i = 0; i < origin.count; i++) {
         kc_root* r = kc_root_of(origin.roots[i]);
@@ -83,55 +82,19 @@ static void share_expr(kc_expr** slot, void* finder)
 {
     kc_finder* fi = finder;
     if (kc_is_pointer((*slot)->type) && !kc_is_place(*slot))
-        share(kc_expr_origin(fi->m, *slot));
+        share(kc_points(fi->m, *slot));
 }
 
 static void share_variable(kc_finder* fi, kc_var* v)
 {
     (void)fi;
     if (kc_type_holds_pointers(v->type))
-        share(v->origin);
+        share(kc_root_of(v)->held);
 }
 
 static void share_stmt(kc_stmt* s, void* finder)
 {
     kc_stmt_walk_exprs(s, share_expr, finder);
-}
-
-/* ---- null ------------------------------------------------------------------------------------ */
-
-static bool may_be_null(const kc_expr* e)
-{
-    switch (e->kind) {
-    case KC_EX_ZERO: return kc_is_pointer(e->type);
-    case KC_EX_LOAD: {
-        const kc_var* v = kc_is_pointer(e->type) ? kc_place_root(e->args[0]) : NULL;
-        return v && kc_root_of(v)->may_be_null;
-    }
-    case KC_EX_OFFSET:
-    case KC_EX_CONVERT: return may_be_null(e->args[0]);
-    case KC_EX_SELECT: return may_be_null(e->args[1]) || may_be_null(e->args[2]);
-    case KC_EX_AGGREGATE:
-        for (uint32_t i = 0; i < e->arg_count; i++)
-            if (may_be_null(e->args[i]))
-                return true;
-        return false;
-    default: return false;
-    }
-}
-
-static void find_null(kc_stmt* s, void* finder)
-{
-    kc_finder* fi = finder;
-    kc_var* to = s->kind == KC_ST_DECLARE              ? s->var
-                 : s->kind == KC_ST_ASSIGN && s->place ? kc_place_root(s->place)
-                                                       : NULL;
-    if (!to || !s->value || !kc_type_holds_pointers(to->type))
-        return;
-    kc_root* r = kc_root_of(to);
-    const bool is_null = may_be_null(s->value) || (s->value->kind == KC_EX_ZERO);
-    fi->changed |= is_null && !r->may_be_null;
-    r->may_be_null |= is_null;
 }
 
 /* ---- what is accessed ------------------------------------------------------------------------ */
@@ -162,9 +125,18 @@ static void note_scalars(kc_memory* c, const kc_type* t, uint32_t* budget)
         c->is_narrow = true;
 }
 
-static void note_type(kc_memory* c, const kc_type* behind)
+/* Pointers are the same whatever they promise. */
+static const kc_type* plain_type(kc_module* m, const kc_type* t)
 {
-    behind = kc_innermost(behind);
+    t = kc_innermost(t);
+    return kc_is_pointer(t)
+               ? kc_type_pointer(m, plain_type(m, t->element), t->space, false, false, false)
+               : t;
+}
+
+static void note_type(kc_finder* fi, kc_memory* c, const kc_type* behind)
+{
+    behind = plain_type(fi->m, behind);
     if (behind->kind == KC_TYPE_VOID)
         return;
     if (behind->align < c->align)
@@ -186,7 +158,7 @@ static kc_memory* accessed(kc_finder* fi, const kc_expr* base)
         kc_root* r = kc_root_of(base->u.var);
         return r->is_pointed ? memory_of(fi, r) : NULL;
     }
-    const kc_origin origin = kc_expr_origin(fi->m, base->args[0]);
+    const kc_targets origin = kc_points(fi->m, base->args[0]);
     return origin.count ? memory_of(fi, kc_root_of(origin.roots[0])) : NULL;
 }
 
@@ -199,7 +171,7 @@ static void note_access(kc_finder* fi, const kc_expr* place)
     uint32_t budget = KC_MAX_LEAVES;
     note_scalars(c, place->type, &budget);
     if (base->kind == KC_EX_DEREF)
-        note_type(c, base->type);
+        note_type(fi, c, base->type);
 }
 
 /* A lane's store may touch the whole vector. */
@@ -253,9 +225,9 @@ static void note_expr(kc_expr** slot, void* finder)
     if (e->kind == KC_EX_LOAD && !kc_is_pointer(e->type))
         note_access(fi, e->args[0]);
     if (e->kind == KC_EX_OFFSET || e->kind == KC_EX_POINTER_DIFF) {
-        const kc_origin origin = kc_expr_origin(fi->m, e->args[0]);
+        const kc_targets origin = kc_points(fi->m, e->args[0]);
         if (origin.count)
-            note_type(memory_of(fi, kc_root_of(origin.roots[0])), e->args[0]->type->element);
+            note_type(fi, memory_of(fi, kc_root_of(origin.roots[0])), e->args[0]->type->element);
     }
     if (e->kind == KC_EX_ADDRESS) {
         const kc_expr* place = e->args[0];
@@ -264,9 +236,9 @@ static void note_expr(kc_expr** slot, void* finder)
         for (; c && place != base; place = place->args[0])
             c->is_mixed |= place->kind != KC_EX_INDEX || kc_is_vector(place->args[0]->type);
         if (c && base->kind == KC_EX_DEREF)
-            note_type(c, base->type);
+            note_type(fi, c, base->type);
         if (c)
-            note_type(c, e->args[0]->type);
+            note_type(fi, c, e->args[0]->type);
     }
 }
 
@@ -312,12 +284,15 @@ static void check_root(kc_finder* fi, kc_var* v)
     uint32_t budget = KC_MAX_LEAVES;
     r->number = ++c->root_count;
     c->has_unions |= kc_type_has_unions(v->type);
+    c->has_which |= r->held.count > 1 || r->held.may_be_null;
     const bool is_argument = v->kind == KC_VAR_PARAM && kc_is_pointer(v->type);
     if (is_argument) {
         c->has_argument = true;
         c->is_buffer |= v->type->space != KC_SPACE_LOCAL;
     } else {
-        const kc_type* t = kc_innermost(r->type);
+        const kc_type* t = plain_type(fi->m, r->type);
+        c->is_mixed |= kc_is_pointer(t) && r->type->kind == KC_TYPE_ARRAY &&
+                       r->type->element->kind == KC_TYPE_ARRAY;
         if (v->kind != KC_VAR_LOCAL) /* it may be given a value as a whole */
             note_scalars(c, t, &budget);
         c->is_mixed |= c->seen && c->seen != t;
@@ -359,20 +334,15 @@ void kc_find_memory(kc_module* m, const kc_target* target)
 {
     kc_finder fi = {.m = m, .target = target};
     each_root(m, add_root, &fi);
+    kc_find_origins(m);
     each_root(m, share_variable, &fi);
     for (uint32_t i = 0; i < m->constant_count; i++) {
         kc_stmt initialiser = {
             .kind = KC_ST_DECLARE, .var = m->constants[i], .value = m->constants[i]->init};
         share_stmt(&initialiser, &fi);
-        find_null(&initialiser, &fi);
     }
     for (kc_function* f = m->functions; f; f = f->next)
         kc_block_walk(&f->body, share_stmt, &fi);
-    do {
-        fi.changed = false;
-        for (kc_function* f = m->functions; f; f = f->next)
-            kc_block_walk(&f->body, find_null, &fi);
-    } while (fi.changed);
     for (kc_function* f = m->functions; f; f = f->next)
         kc_block_walk(&f->body, find_parts, &fi);
     for (kc_function* f = m->functions; f; f = f->next)

@@ -21,6 +21,14 @@ bool kc_split_records(kc_module* m);
 
 /* ---- lower_classes.c: what memory is made of --------------------------------------------------- */
 
+/* What a pointer may point into. */
+typedef struct kc_targets {
+    uint32_t count;
+    kc_var** roots;
+    bool is_unknown; /* anything else, too */
+    bool may_be_null;
+} kc_targets;
+
 /* Roots that one pointer may point into, and so must be counted in one unit. */
 typedef struct kc_memory {
     const kc_type* element; /* all that pointers reach is of this type, or a part of it; NULL: words */
@@ -34,6 +42,7 @@ typedef struct kc_memory {
     bool is_mixed;         /* `seen` is not all, or there are pointers into the middle of one */
     bool is_narrow;        /* `scalar` is not all, or not of 32 bits */
     bool has_argument, is_buffer, has_unions;
+    bool has_which; /* of pointers that are pointed to: some may point into several roots */
     bool has_part_stores;  /* of some lanes, where others may store the other lanes */
     bool has_atomics, has_signed_order, has_unsigned_order; /* ATOMIC; MIN or MAX of int, of uint */
 } kc_memory;
@@ -49,12 +58,24 @@ typedef struct kc_root {
     bool is_used, is_assigned; /* of a parameter */
     kc_var* made;           /* what stands for it after lowering */
     kc_var* first;          /* of a BUFFER: the index of the slice's first unit */
-    /* of a variable that holds pointers: what they became */
-    kc_var *which, *index; /* which: NULL where there is one root alone, or none */
-    bool may_be_null;
+    /* of a variable that holds pointers */
+    kc_targets held;
+    kc_var *which, *index; /* what a pointer, or an array of them, became; which: NULL where there is one root alone */
 } kc_root;
 
-/* Makes the roots; needs kc_pass_usage and kc_pass_origins. */
+static inline const kc_type* kc_innermost(const kc_type* t)
+{
+    while (t->kind == KC_TYPE_ARRAY)
+        t = t->element;
+    return t;
+}
+
+/* lower_origins.c: fills root->held. */
+void kc_find_origins(kc_module* m);
+/* What a pointer may point into, from what its variables hold. */
+kc_targets kc_points(kc_module* m, const kc_expr* pointer);
+
+/* Makes the roots. */
 void kc_find_memory(kc_module* m, const kc_target* target);
 static inline kc_root* kc_root_of(const kc_var* v)
 {
@@ -66,7 +87,8 @@ static inline kc_root* kc_root_of(const kc_var* v)
 typedef struct kc_lowerer {
     kc_module* m;
     const kc_target* target;
-    kc_function* f;
+    kc_function* f;  /* NULL: in the initialiser of a constant */
+    bool is_refused; /* there */
     kc_block* block; /* statements are added to it, */
     kc_stmt* before; /* before this one; NULL: at its end */
     bool is_lazy;    /* what is being lowered may not be evaluated at all: no load may be moved out of it */
@@ -77,15 +99,16 @@ typedef struct kc_lowerer {
 /* An object in memory, or where a pointer points to. `index` is NULL for 0. */
 typedef struct kc_spot {
     kc_memory* memory;  /* NULL: the null pointer alone */
-    kc_root* root;      /* NULL: `which` says which one of `origin` */
+    kc_root* root;      /* NULL: `which` says which one of `targets` */
     kc_expr* which;
-    kc_origin origin;
+    kc_targets targets;
     kc_expr* index;     /* units */
     kc_expr* bytes;     /* words: what is no whole number of units */
     int64_t offset;     /* bytes */
     uint64_t align;     /* words: of all but `offset` */
     const kc_type* type;
     const kc_expr *place, *element; /* of an element: the source's place, and its part that is the whole element */
+    enum { KC_SPOT_OBJECT, KC_SPOT_INDEX, KC_SPOT_WHICH } part; /* of a pointer that is there */
     uint8_t lane_count; /* words: lanes of the vector that is there; 0: all */
     const uint8_t* lanes;
 } kc_spot;
@@ -111,12 +134,5 @@ void kc_spot_clear(kc_lowerer* lw, const kc_spot* to, uint64_t size, uint64_t al
 kc_expr* kc_flat_value(kc_lowerer* lw, kc_expr* value, const kc_type* type);
 /* What a `__constant` variable of words is made with. */
 kc_expr* kc_words_of_constant(kc_lowerer* lw, const kc_memory* memory, const kc_expr* init);
-
-static inline const kc_type* kc_innermost(const kc_type* t)
-{
-    while (t->kind == KC_TYPE_ARRAY)
-        t = t->element;
-    return t;
-}
 
 #endif

@@ -159,12 +159,12 @@ static kc_expr* clone(kc_lowerer* lw, const kc_expr* e)
 /* The roots that a spot may be in. A null pointer's target is any: it is never there. */
 static uint32_t candidate_count(const kc_spot* spot)
 {
-    return spot->root ? 1 : spot->origin.count;
+    return spot->root ? 1 : spot->targets.count;
 }
 
 static kc_root* candidate(const kc_spot* spot, uint32_t i)
 {
-    return spot->root ? spot->root : kc_root_of(spot->origin.roots[i]);
+    return spot->root ? spot->root : kc_root_of(spot->targets.roots[i]);
 }
 
 static kc_expr* is_in(kc_lowerer* lw, const kc_spot* spot, const kc_root* root)
@@ -202,8 +202,11 @@ static kc_expr* graft(kc_lowerer* lw, const kc_expr* place, const kc_expr* eleme
 
 static kc_expr* element_place(kc_lowerer* lw, const kc_spot* spot, kc_root* root)
 {
-    kc_expr* e = here(lw, kc_ex_var(lw->m, root->made));
-    if (root->made->type->kind == KC_TYPE_ARRAY && root->made->type != spot->memory->element) {
+    kc_var* made = spot->part == KC_SPOT_INDEX   ? root->index
+                   : spot->part == KC_SPOT_WHICH ? root->which
+                                                 : root->made;
+    kc_expr* e = here(lw, kc_ex_var(lw->m, made));
+    if (made->type->kind == KC_TYPE_ARRAY && made->type != spot->memory->element) {
         kc_expr* index = kc_index_add(lw->m, clone(lw, spot->index),
                                       constant_index(lw, spot->offset, spot->memory->unit));
         index = kc_index_add(lw->m, first_of(lw, root), index);
@@ -548,7 +551,7 @@ static kc_expr* load_candidate(kc_lowerer* lw, const kc_spot* spot, kc_root* roo
 {
     if (spot->memory->element) {
         kc_expr* place = element_place(lw, spot, root);
-        if (place->type == spot->type || spot->place)
+        if (place->type == spot->type || spot->place || spot->part)
             return here(lw, kc_ex_load(lw->m, place));
         /* an array, which is flat now */
         const uint64_t count = spot->type->size / spot->memory->element->size;

@@ -24,8 +24,11 @@ static kc_expr* clone(const kc_lowerer* lw, const kc_expr* e)
 
 static void refuse_pointer(kc_lowerer* lw, kc_loc loc, const char* what)
 {
-    kc_refuse(lw->m, lw->f, loc, KC_DIAG_TARGET_POINTER, "%s: %s has no pointers", what,
-              lw->target->name);
+    if (!lw->f) /* in a constant, which takes those along that use it */
+        lw->is_refused = true;
+    else
+        kc_refuse(lw->m, lw->f, loc, KC_DIAG_TARGET_POINTER, "%s: %s has no pointers", what,
+                  lw->target->name);
 }
 
 static bool is_argument(const kc_var* v)
@@ -108,9 +111,26 @@ static void step_in_words(kc_lowerer* lw, kc_spot* spot, kc_expr* step)
     spot->type = step->type;
 }
 
+static const kc_type* pair_type(kc_lowerer* lw)
+{
+    return kc_type_vector(lw->m, lw->u32, 2);
+}
+
+/* A pointer in a record is a pair: the root's number, and the index. */
+static const kc_type* paired_type(kc_lowerer* lw, const kc_type* t)
+{
+    if (kc_is_pointer(t))
+        return pair_type(lw);
+    if (t->kind == KC_TYPE_ARRAY && kc_is_pointer(kc_innermost(t)))
+        return kc_type_array(lw->m, paired_type(lw, t->element), t->count);
+    return t;
+}
+
+/* `until`: what the place begins with; NULL: a variable. */
 static void lower_indices(kc_lowerer* lw, kc_expr* place, const kc_expr* until, bool is_copied)
 {
-    for (; place != until; place = place->args[0])
+    for (; place != until && place->kind != KC_EX_VAR; place = place->args[0]) {
+        place->type = paired_type(lw, place->type);
         if (place->kind == KC_EX_INDEX) {
             place->args[1] = lower_value(lw, place->args[1]);
             if (place->args[1]->type->width == 64)
@@ -118,6 +138,7 @@ static void lower_indices(kc_lowerer* lw, kc_expr* place, const kc_expr* until, 
             if (is_copied)
                 place->args[1] = kc_stable(lw, place->args[1], "at");
         }
+    }
 }
 
 /* Goes from the base on to the element; what is above it stays a place. */
@@ -187,32 +208,77 @@ static kc_expr* numbers_place(kc_lowerer* lw, const kc_expr* place, kc_var* v)
         lw, kc_ex_index(lw->m, numbers_place(lw, place->args[0], v), clone(lw, place->args[1])));
 }
 
-static kc_spot pointer_variable(kc_lowerer* lw, const kc_expr* e)
+/* The variable, or array of them, whose cells hold the pointers that `place` is one of. */
+static kc_root* cells_of(const kc_expr* place)
+{
+    while (place->kind == KC_EX_INDEX)
+        place = place->args[0];
+    kc_root* r = place->kind == KC_EX_VAR ? kc_root_of(place->u.var) : NULL;
+    return r && r->index ? r : NULL;
+}
+
+static kc_spot split_pair(kc_lowerer* lw, kc_spot pointer, kc_expr* pair)
+{
+    static const uint8_t lanes[2] = {0, 1};
+    pair = kc_stable(lw, pair, "pointer");
+    pointer.index = here(lw, kc_ex_swizzle(lw->m, clone(lw, pair), 1, &lanes[1]));
+    if (pointer.root == NULL)
+        pointer.which = here(lw, kc_ex_swizzle(lw->m, pair, 1, &lanes[0]));
+    return pointer;
+}
+
+/* The value of the pointer that `place` is. */
+static kc_spot load_pointer(kc_lowerer* lw, const kc_expr* e)
 {
     kc_expr* place = e->args[0];
-    const kc_expr* base = place;
-    while (base->kind == KC_EX_INDEX)
-        base = base->args[0];
-    kc_root* holder = base->kind == KC_EX_VAR ? kc_root_of(base->u.var) : NULL;
-    if (!holder || base->u.var->origin.is_unknown ||
-        (base->u.var->kind == KC_VAR_CONSTANT && !holder->index)) {
-        refuse_pointer(lw, e->loc, "this pointer comes from memory");
+    const kc_targets targets = kc_points(lw->m, e);
+    kc_root* cells = cells_of(place);
+    if (targets.is_unknown) {
+        refuse_pointer(lw, e->loc, "this pointer may lead to anywhere");
         return null_spot;
     }
-    kc_var* v = base->u.var;
-    if (is_argument(v) && !holder->is_assigned)
-        return (kc_spot){.memory = holder->memory, .root = holder, .origin = v->origin};
-    if (v->origin.count == 0)
+    if (place->kind == KC_EX_VAR && is_argument(place->u.var) && !cells)
+        return (kc_spot){.memory = kc_root_of(place->u.var)->memory,
+                         .root = kc_root_of(place->u.var),
+                         .targets = targets};
+    if (targets.count == 0)
         return null_spot;
-    lower_indices(lw, place, base, holder->which != NULL);
-    kc_root* first = kc_root_of(v->origin.roots[0]);
-    kc_spot spot = {.memory = first->memory, .origin = v->origin};
-    if (holder->which)
-        spot.which = here(lw, kc_ex_load(lw->m, numbers_place(lw, place, holder->which)));
-    spot.index = here(lw, kc_ex_load(lw->m, numbers_place(lw, place, holder->index)));
-    if (!holder->which)
-        spot.root = first;
-    return spot;
+    kc_root* first = kc_root_of(targets.roots[0]);
+    kc_spot pointer = {.memory = first->memory, .targets = targets};
+    if (targets.count == 1 && !targets.may_be_null)
+        pointer.root = first;
+    if (cells) {
+        lower_indices(lw, place, NULL, cells->which != NULL);
+        if (cells->which && !pointer.root)
+            pointer.which = here(lw, kc_ex_load(lw->m, numbers_place(lw, place, cells->which)));
+        pointer.index = here(lw, kc_ex_load(lw->m, numbers_place(lw, place, cells->index)));
+        return pointer;
+    }
+    kc_spot spot;
+    if (!lower_place(lw, place, &spot)) {
+        kc_expr* pair = here(lw, kc_ex_load(lw->m, place));
+        return split_pair(lw, pointer, pair);
+    }
+    if (!spot.memory)
+        return null_spot;
+    if (!spot.memory->element) {
+        refuse_pointer(lw, e->loc, "a pointer in memory that is used as several types");
+        return null_spot;
+    }
+    if (!kc_is_pointer(spot.memory->element)) {
+        spot.type = pair_type(lw);
+        return split_pair(lw, pointer, kc_spot_load(lw, &spot));
+    }
+    spot.type = lw->u32;
+    kc_spot part = spot;
+    part.part = KC_SPOT_WHICH;
+    if (!pointer.root)
+        pointer.which = kc_spot_load(lw, &part);
+    part = spot;
+    part.index = clone(lw, spot.index);
+    part.part = KC_SPOT_INDEX;
+    pointer.index = kc_spot_load(lw, &part);
+    return pointer;
 }
 
 static kc_spot lower_choice(kc_lowerer* lw, kc_expr* e)
@@ -225,7 +291,7 @@ static kc_spot lower_choice(kc_lowerer* lw, kc_expr* e)
     lw->is_lazy = was_lazy;
     if (!a.memory && !b.memory)
         return null_spot;
-    kc_spot spot = {.memory = a.memory ? a.memory : b.memory, .origin = kc_expr_origin(m, e)};
+    kc_spot spot = {.memory = a.memory ? a.memory : b.memory, .targets = kc_points(m, e)};
     if (a.memory && b.memory && a.memory != b.memory) {
         refuse_pointer(lw, e->loc, "a choice between pointers");
         return null_spot;
@@ -247,7 +313,7 @@ static kc_spot lower_pointer(kc_lowerer* lw, kc_expr* e)
 {
     kc_spot spot;
     switch (e->kind) {
-    case KC_EX_LOAD: return pointer_variable(lw, e);
+    case KC_EX_LOAD: return load_pointer(lw, e);
     case KC_EX_ADDRESS:
         if (!lower_place(lw, e->args[0], &spot)) {
             refuse_pointer(lw, e->loc, "this address");
@@ -295,6 +361,36 @@ static kc_expr* lower_compare(kc_lowerer* lw, kc_expr* e)
     return e->u.op == KC_OP_NE ? here(lw, kc_ex_unary(m, KC_OP_LOGICAL_NOT, result)) : result;
 }
 
+static kc_expr* pair_of(kc_lowerer* lw, kc_expr* pointer)
+{
+    const kc_spot spot = lower_pointer(lw, pointer);
+    if (!spot.memory)
+        return here(lw, kc_ex_zero(lw->m, pair_type(lw)));
+    kc_expr* parts[2] = {which_of(lw, &spot), index_of(lw, &spot)};
+    return here(lw, kc_ex_list(lw->m, KC_EX_COMPOSE, pair_type(lw), 2, parts));
+}
+
+/* A pointer as a number: no two objects have the same, none has 0, and it is as aligned as the
+ * object. */
+static kc_expr* number_of(kc_lowerer* lw, kc_expr* e)
+{
+    kc_module* m = lw->m;
+    const kc_spot spot = lower_pointer(lw, e->args[0]);
+    if (!spot.memory)
+        return here(lw, kc_ex_zero(m, e->type));
+    kc_expr* base = here(lw, kc_ex_binary(m, KC_OP_SHL, which_of(lw, &spot), kc_u32(lw, 28)));
+    kc_expr* bytes = clone(lw, spot.index);
+    if (bytes && spot.memory->unit > 1)
+        bytes = here(lw, kc_ex_binary(m, KC_OP_MUL, bytes, kc_u32(lw, spot.memory->unit)));
+    bytes = kc_index_add(m, bytes, clone(lw, spot.bytes));
+    if (spot.offset)
+        bytes = kc_index_add(m, bytes, kc_u32(lw, (uint64_t)spot.offset));
+    kc_expr* number = kc_index_add(m, base, bytes);
+    return e->type == lw->u32
+               ? number
+               : here(lw, kc_ex_convert(m, e->type, number, KC_ROUND_DEFAULT, false));
+}
+
 static kc_expr* lower_difference(kc_lowerer* lw, kc_expr* e)
 {
     kc_module* m = lw->m;
@@ -321,7 +417,7 @@ static bool is_words(kc_lowerer* lw, const kc_expr* place)
     if (place->kind == KC_EX_VAR) {
         root = kc_root_of(place->u.var);
     } else {
-        const kc_origin origin = kc_expr_origin(lw->m, place->args[0]);
+        const kc_targets origin = kc_points(lw->m, place->args[0]);
         root = origin.count ? kc_root_of(origin.roots[0]) : NULL;
     }
     return root && root->memory && !root->memory->element;
@@ -330,12 +426,14 @@ static bool is_words(kc_lowerer* lw, const kc_expr* place)
 static kc_expr* lower_load(kc_lowerer* lw, kc_expr* e)
 {
     kc_spot spot;
-    if (kc_is_pointer(e->type)) {
-        refuse_pointer(lw, e->loc, "the bits of a pointer");
-        return here(lw, kc_ex_zero(lw->m, lw->u32));
+    if (cells_of(e->args[0])) {
+        refuse_pointer(lw, e->loc, "an array of pointers as a value");
+        return here(lw, kc_ex_zero(lw->m, e->type));
     }
-    if (!lower_place(lw, e->args[0], &spot))
+    if (!lower_place(lw, e->args[0], &spot)) {
+        e->type = e->args[0]->type;
         return e;
+    }
     return kc_spot_load(lw, &spot);
 }
 
@@ -375,11 +473,12 @@ static kc_expr* lower_value(kc_lowerer* lw, kc_expr* e)
     const bool has_pointer = e->arg_count && kc_is_pointer(e->args[0]->type);
     if (e->kind == KC_EX_SWIZZLE)
         narrow_load(lw, e);
-    if (e->kind == KC_EX_LOAD) {
+    if (e->kind == KC_EX_LOAD && !kc_is_pointer(e->type)) {
         result = lower_load(lw, e);
-    } else if (kc_is_pointer(e->type) || (e->kind == KC_EX_BITCAST && has_pointer)) {
-        refuse_pointer(lw, e->loc, "a pointer as a number");
-        result = here(lw, kc_ex_zero(lw->m, kc_is_pointer(e->type) ? lw->u32 : e->type));
+    } else if (kc_is_pointer(e->type)) {
+        result = pair_of(lw, e);
+    } else if (e->kind == KC_EX_BITCAST && has_pointer) {
+        result = number_of(lw, e);
     } else if (e->kind == KC_EX_POINTER_DIFF) {
         result = lower_difference(lw, e);
     } else if (e->kind == KC_EX_BINARY && has_pointer) {
@@ -396,6 +495,7 @@ static kc_expr* lower_value(kc_lowerer* lw, kc_expr* e)
             e->args[i] = (e->kind == KC_EX_SELECT || is_logical) && i > 0
                              ? lower_lazily(lw, e->args[i])
                              : lower_value(lw, e->args[i]);
+        e->type = paired_type(lw, e->type);
     }
     lw->loc = loc;
     return result;
@@ -548,7 +648,7 @@ static void assign_pointer(kc_lowerer* lw, kc_expr* place, kc_expr* value);
 /* Neither is lowered yet. */
 static void lower_assign(kc_lowerer* lw, kc_expr* place, kc_expr* value)
 {
-    if (kc_type_holds_pointers(place->type)) {
+    if (kc_is_pointer(place->type) || cells_of(place)) {
         assign_pointer(lw, place, value);
         return;
     }
@@ -596,24 +696,44 @@ static kc_expr* numbers_of(kc_lowerer* lw, kc_expr* value, bool is_which)
     return list;
 }
 
+static void store_part(kc_lowerer* lw, const kc_spot* spot, int part, kc_expr* value)
+{
+    kc_spot s = *spot;
+    s.index = clone(lw, spot->index);
+    s.part = part;
+    kc_spot_store(lw, &s, value);
+}
+
 static void assign_pointer(kc_lowerer* lw, kc_expr* place, kc_expr* value)
 {
-    kc_expr* base = place;
-    while (base->kind == KC_EX_INDEX)
-        base = base->args[0];
-    kc_root* holder = base->kind == KC_EX_VAR ? kc_root_of(base->u.var) : NULL;
-    if (!holder || !holder->index || kc_innermost(place->type)->kind != KC_TYPE_POINTER ||
-        base->u.var->origin.is_unknown) {
-        refuse_pointer(lw, place->loc, "a pointer is stored in memory");
+    kc_root* cells = cells_of(place);
+    if (cells) {
+        lower_indices(lw, place, NULL, true);
+        kc_expr* which = NULL;
+        if (cells->which) /* both are computed before one changes */
+            which = kc_keep(lw, numbers_of(lw, clone(lw, value), true), "which");
+        kc_emit_assign(lw, numbers_place(lw, place, cells->index), numbers_of(lw, value, false));
+        if (which)
+            kc_emit_assign(lw, numbers_place(lw, place, cells->which), which);
         return;
     }
-    lower_indices(lw, place, base, true);
-    kc_expr* which = NULL;
-    if (holder->which) /* both are computed before one changes */
-        which = kc_keep(lw, numbers_of(lw, clone(lw, value), true), "which");
-    kc_emit_assign(lw, numbers_place(lw, place, holder->index), numbers_of(lw, value, false));
-    if (which)
-        kc_emit_assign(lw, numbers_place(lw, place, holder->which), which);
+    kc_spot spot;
+    kc_expr* pair = pair_of(lw, value);
+    if (!lower_place(lw, place, &spot)) {
+        kc_emit_assign(lw, place, pair);
+    } else if (spot.memory && !spot.memory->element) {
+        refuse_pointer(lw, place->loc, "a pointer in memory that is used as several types");
+    } else if (spot.memory && !kc_is_pointer(spot.memory->element)) {
+        spot.type = pair->type;
+        kc_spot_store(lw, &spot, pair);
+    } else if (spot.memory) {
+        const kc_spot parts = split_pair(lw, (kc_spot){0}, kc_keep(lw, pair, "pointer"));
+        if (spot.index)
+            spot.index = kc_stable(lw, spot.index, "at");
+        if (spot.memory->has_which)
+            store_part(lw, &spot, KC_SPOT_WHICH, parts.which);
+        store_part(lw, &spot, KC_SPOT_INDEX, parts.index);
+    }
 }
 
 static void emit_declare(kc_lowerer* lw, kc_var* v, kc_expr* value)
@@ -626,11 +746,7 @@ static void emit_declare(kc_lowerer* lw, kc_var* v, kc_expr* value)
 
 static void declare_pointer(kc_lowerer* lw, kc_var* v, kc_expr* value)
 {
-    kc_root* r = kc_root_of(v);
-    if (!r->index) {
-        refuse_pointer(lw, v->loc, "a record with pointers");
-        return;
-    }
+    const kc_root* r = kc_root_of(v);
     if (r->which)
         emit_declare(lw, r->which, value ? numbers_of(lw, clone(lw, value), true) : NULL);
     emit_declare(lw, r->index, value ? numbers_of(lw, value, false) : NULL);
@@ -718,7 +834,7 @@ static void lower_declare(kc_lowerer* lw, kc_stmt* s)
         return;
     kc_expr* value = s->value;
     kc_block* const block = lw->block;
-    if (kc_type_holds_pointers(v->type)) {
+    if (r->index) {
         declare_pointer(lw, v, value);
         kc_block_remove(block, s);
         return;
@@ -827,27 +943,42 @@ static const kc_type* memory_type(kc_lowerer* lw, const kc_root* r)
     return kc_type_array(lw->m, c->element, r->type->size / c->element->size);
 }
 
-static void make_pointer(kc_lowerer* lw, kc_var* v)
+/* A variable of the same kind beside v. */
+static kc_var* make_beside(kc_lowerer* lw, const kc_var* v, const char* name, const kc_type* type)
+{
+    if (v->kind == KC_VAR_LOCAL)
+        return kc_local_add(lw->m, lw->f, name, type, v->loc);
+    if (v->kind == KC_VAR_CONSTANT)
+        return kc_constant_add(lw->m, name, type, NULL, v->loc);
+    return kc_temp_create(lw->m, lw->f, name, type, v->loc);
+}
+
+static void make_cells(kc_lowerer* lw, kc_var* v)
 {
     kc_root* r = kc_root_of(v);
-    if (kc_innermost(v->type)->kind != KC_TYPE_POINTER)
-        return;
     const kc_type* type = index_type(lw, v->type);
-    r->index = kc_temp_create(lw->m, lw->f, v->name, type, v->loc);
-    if (v->origin.count > 1 || r->may_be_null)
-        r->which =
-            kc_temp_create(lw->m, lw->f, kc_format(lw->m->arena, "%s_root", v->name), type, v->loc);
+    const bool is_several =
+        r->held.count > 1 || r->held.may_be_null || (r->memory && r->memory->has_which);
+    if (is_several)
+        r->which = make_beside(lw, v, kc_format(lw->m->arena, "%s_root", v->name), type);
+    if (v->kind == KC_VAR_PARAM || v->kind == KC_VAR_PRIVATE) {
+        r->index = kc_temp_create(lw->m, lw->f, v->name, type, v->loc);
+    } else {
+        r->index = v;
+        v->type = type;
+    }
 }
 
 static void make_variable(kc_lowerer* lw, kc_var* v)
 {
     kc_root* r = kc_root_of(v);
-    make_pointer(lw, v);
-    if (!r->memory || kc_innermost(v->type)->kind == KC_TYPE_POINTER)
-        return;
-    r->made = v;
-    v->type = memory_type(lw, r);
-    v->align = 0;
+    if (kc_is_pointer(kc_innermost(v->type))) {
+        make_cells(lw, v);
+    } else if (r->memory) {
+        r->made = v;
+        v->type = memory_type(lw, r);
+        v->align = 0;
+    }
 }
 
 static void make_declared(kc_stmt* s, void* lowerer)
@@ -917,7 +1048,7 @@ static void make_argument(kc_lowerer* lw, kc_var* param)
         r->made = kc_buffer_add(lw->m, lw->f, param, type);
     }
     if (r->is_assigned) {
-        make_pointer(lw, param);
+        make_cells(lw, param);
         if (r->which)
             emit_declare(lw, r->which, kc_u32(lw, r->number));
         emit_declare(lw, r->index, kc_u32(lw, 0));
@@ -977,15 +1108,65 @@ static void lower_function(kc_lowerer* lw, kc_function* f)
 static void lower_constant(kc_lowerer* lw, kc_var* v)
 {
     const kc_root* r = kc_root_of(v);
-    if (!r->memory || kc_innermost(v->type)->kind == KC_TYPE_POINTER)
-        return;
-    const kc_expr* init = v->init;
-    make_variable(lw, v);
     lw->loc = v->loc;
-    if (!r->memory->element)
-        v->init = kc_words_of_constant(lw, r->memory, init);
-    else if (init->type != v->type)
-        v->init = kc_flat_value(lw, v->init, v->type);
+    if (r->index) {
+        if (r->which)
+            r->which->init = numbers_of(lw, clone(lw, v->init), true);
+        v->init = numbers_of(lw, v->init, false);
+    } else if (r->memory && !r->memory->element) {
+        v->init = kc_words_of_constant(lw, r->memory, v->init);
+        lw->is_refused |= !v->init;
+    } else {
+        v->init = lower_value(lw, v->init);
+        if (v->init->type != v->type)
+            v->init = kc_flat_value(lw, v->init, v->type);
+    }
+}
+
+typedef struct kc_constant_use {
+    kc_lowerer* lw;
+    const kc_var* constant;
+} kc_constant_use;
+
+static void find_use(kc_expr** slot, void* user)
+{
+    const kc_constant_use* use = user;
+    if ((*slot)->kind == KC_EX_VAR && (*slot)->u.var == use->constant)
+        refuse_pointer(use->lw, use->constant->loc, "a constant that holds a pointer");
+}
+
+static void find_uses(kc_stmt* s, void* user)
+{
+    kc_stmt_walk_exprs(s, find_use, user);
+}
+
+static void refuse_constant(kc_lowerer* lw, kc_var* v)
+{
+    for (lw->f = lw->m->functions; lw->f; lw->f = lw->f->next)
+        kc_block_walk(&lw->f->body, find_uses, &(kc_constant_use){lw, v});
+    lw->is_refused = false;
+    v->init = here(lw, kc_ex_zero(lw->m, v->type));
+}
+
+static void lower_constants(kc_lowerer* lw)
+{
+    kc_module* m = lw->m;
+    const uint32_t count = m->constant_count;
+    for (uint32_t i = 0; i < count; i++)
+        make_variable(lw, m->constants[i]);
+    for (uint32_t i = 0; i < count; i++) {
+        lower_constant(lw, m->constants[i]);
+        if (lw->is_refused)
+            refuse_constant(lw, m->constants[i]);
+    }
+}
+
+/* No pointer is left in a record either. */
+static void lower_record(kc_lowerer* lw, kc_record* r)
+{
+    r->is_packed = false;
+    for (uint32_t i = 0; i < r->field_count; i++)
+        r->fields[i].type = paired_type(lw, r->fields[i].type);
 }
 
 static void forget_var(kc_stmt* s, void* user)
@@ -1016,19 +1197,16 @@ bool kc_lower_pointers(kc_module* m, const kc_target* target)
         kc_forward_pointers(m);
     while (kc_split_records(m));
     kc_pass_fold(m);
-    kc_pass_usage(m);
-    kc_pass_origins(m);
     kc_find_memory(m, target);
     kc_lowerer lw = {.m = m,
                      .target = target,
                      .u32 = kc_type_int(m, 32, false),
                      .i32 = kc_type_int(m, 32, true)};
-    for (uint32_t i = 0; i < m->constant_count; i++)
-        lower_constant(&lw, m->constants[i]);
+    lower_constants(&lw);
     for (kc_function* f = m->functions; f; f = f->next)
         lower_function(&lw, f);
     forget(m);
     for (uint32_t i = 0; i < m->record_count; i++)
-        m->records[i]->is_packed = false;
+        lower_record(&lw, m->records[i]);
     return m->diags->error_count == 0;
 }
