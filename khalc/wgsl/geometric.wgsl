@@ -50,7 +50,9 @@ fn khal_length2(v: vec2<f32>) -> f32 {
 
 fn khal_normalize4(v: vec4<f32>) -> vec4<f32> {
     let largest = khal_largest4(v);
-    var w = v;
+    if (khal_is_moderate(largest)) {
+        return v * inverseSqrt(dot(v, v));
+    }
     if (largest == 0u) {
         return v;
     }
@@ -58,11 +60,16 @@ fn khal_normalize4(v: vec4<f32>) -> vec4<f32> {
         return vec4<f32>(khal_nan(0u));
     }
     if (largest == 0x7f800000u) {
-        w = khal_infinite4(v);
-    } else if (!khal_is_moderate(largest)) {
-        w = khal_moderate4(v, largest);
+        let w = khal_infinite4(v);
+        return w * inverseSqrt(dot(w, w));
     }
-    return w * inverseSqrt(dot(w, w));
+    let w = khal_moderate4(v, largest);
+    let r = inverseSqrt(dot(w, w));
+    if (largest < 0x3f800000u) {
+        return w * r;
+    }
+    let scaled = v * r;
+    return vec4<f32>(khal_keep(scaled.x), khal_keep(scaled.y), khal_keep(scaled.z), khal_keep(scaled.w)) * 0x1p-96;
 }
 
 fn khal_normalize3(v: vec3<f32>) -> vec3<f32> {
