@@ -176,9 +176,10 @@ typedef struct khal__backend {
      */
     khal_status (*native_handle)(khal_device* device, uint32_t kind, void* object,
                                  void** out_handle);
-    /* optional: khal/interop. An object over one that the program has, described as the interop header
-     * says, NULL where there is none. */
-    khal_status (*device_wrap)(khal_device* device, const void* foreign, const khal_device_desc* desc);
+    /* optional: khal/interop. An object over one that the program has, described as the interop
+     * header says, NULL where there is none. */
+    khal_status (*device_wrap)(khal_device* device, const void* foreign,
+                               const khal_device_desc* desc);
     khal_status (*buffer_wrap)(khal_buffer* buffer, void* handle, const khal_buffer_desc* desc);
 } khal__backend;
 
@@ -220,6 +221,11 @@ khal_device* khal__module_device(khal_module* module);
 khal_module* khal__function_module(khal_function* function);
 const khal_kernel_library* khal__module_library(khal_module* module); /* NULL for foreign code */
 const khal_code* khal__module_code(khal_module* module);
+/* How foreign WGSL declares a buffer, where it does so with plain numbers. */
+bool khal__module_binding(khal_module* module, uint32_t group, uint32_t binding,
+                          khal_binding_desc* out);
+/* Foreign code has its push constants as such: var<immediate>, or a PushConstant variable. */
+bool khal__module_has_immediates(khal_module* module);
 /* Of a foreign module's constant `id`; UNKNOWN too where it has none. */
 khal__scalar khal__module_specialization(khal_module* module, uint32_t id);
 uint32_t khal__function_index(khal_function* function); /* in the library's kernels */

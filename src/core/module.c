@@ -1,4 +1,5 @@
 #include "core.h"
+#include "reflect.h"
 #include "spirv.h"
 
 #include <stdio.h>
@@ -126,11 +127,10 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         return KHAL_OK;
     }
     if (other_abi != NULL)
-        return khal__fail(
-            device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
-            "the kernel library's %s is of ABI %u; this khal takes %u",
-            khal__format_name(other_abi->format), other_abi->abi,
-            other_abi->format == KHAL_FORMAT_CPU ? KHAL_CPU_ABI : KHAL_WGSL_ABI);
+        return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
+                          "the kernel library's %s is of ABI %u; this khal takes %u",
+                          khal__format_name(other_abi->format), other_abi->abi,
+                          other_abi->format == KHAL_FORMAT_CPU ? KHAL_CPU_ABI : KHAL_WGSL_ABI);
     char have[160], takes[160];
     khal__format_list(formats, have, sizeof have);
     khal__format_list(device->info.formats, takes, sizeof takes);
@@ -535,4 +535,28 @@ khal__scalar khal__module_specialization(khal_module* module, uint32_t id)
         if (module->specializations[i].id == id)
             return module->specializations[i].type;
     return KHAL__SCALAR_UNKNOWN;
+}
+
+bool khal__module_binding(khal_module* module, uint32_t group, uint32_t binding,
+                          khal_binding_desc* out)
+{
+    return module->code.format == KHAL_FORMAT_WGSL &&
+           khal__wgsl_binding(module->object.device, module->code.bytes, module->code.size, group,
+                              binding, out);
+}
+
+bool khal__module_has_immediates(khal_module* module)
+{
+    const uint32_t* words = module->code.bytes;
+    const size_t count = module->code.size / 4;
+    if (module->code.format == KHAL_FORMAT_WGSL)
+        return khal__wgsl_has_immediates(module->object.device, module->code.bytes,
+                                         module->code.size);
+    if (module->code.format != KHAL_FORMAT_SPIRV)
+        return false;
+    for (size_t at = 5; at < count; at += words[at] >> 16)
+        if ((words[at] & 0xffffu) == KHAL__OP_Variable &&
+            words[at + 3] == KHAL__CLASS_PUSH_CONSTANT)
+            return true;
+    return false;
 }

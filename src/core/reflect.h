@@ -23,8 +23,13 @@ khal_status khal__reflect_spirv(khal_device* device, const uint32_t* words, size
                                 const char* entry_point, khal__reflection* out);
 khal_status khal__reflect_wgsl(khal_device* device, const char* text, size_t size,
                                const char* entry_point, khal__reflection* out);
-/* The caller gives push constants, and the code declares none: the last uniform buffer of group 0, where its number follows the
- * one before, is what they come in, and no binding. */
+/* Of WGSL, whatever the entry point: how it declares a buffer (false: it does not, or not with
+ * plain numbers), and whether it has var<immediate>. */
+bool khal__wgsl_binding(khal_device* device, const char* text, size_t size, uint32_t group,
+                        uint32_t binding, khal_binding_desc* out);
+bool khal__wgsl_has_immediates(khal_device* device, const char* text, size_t size);
+/* The caller gives push constants, and the code declares none: the last uniform buffer of group 0,
+ * where its number follows the one before, is what they come in, and no binding. */
 void khal__reflection_take_push(khal__reflection* reflection);
 void khal__reflection_free(khal_device* device, khal__reflection* reflection);
 /* Adds a binding, or access to one that is there. NULL: out of memory, or `problem` is set. */

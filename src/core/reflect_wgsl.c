@@ -6,6 +6,8 @@
 
 enum { MOST_NAMED = 1000 };
 
+static const char push_problem[] = "the size of its push constants is not told";
+
 typedef struct named {
     khal__text name;
     khal__text body; /* functions */
@@ -128,7 +130,7 @@ static void read_variable(reflector* r, bool has_group, bool has_binding, const 
     if (n == NULL)
         return;
     if (problem == NULL && is_push)
-        problem = "the size of its push constants is not told";
+        problem = push_problem;
     else if (problem == NULL && !is_storage && !is_uniform)
         problem = "it has bindings that are no buffers";
     else if (problem == NULL && !(has_group && has_binding))
@@ -224,16 +226,53 @@ static void reach(reflector* r, named* function)
     }
 }
 
-khal_status khal__reflect_wgsl(khal_device* device, const char* text, size_t size,
-                               const char* entry_point, khal__reflection* out)
+/* NULL: out of memory. */
+static reflector* open_text(khal_device* device, const char* text, size_t size)
 {
     reflector* r = khal__alloc_zeroed(device, sizeof *r, 16);
     if (r == NULL)
-        return KHAL_OUT_OF_MEMORY;
+        return NULL;
     r->rest = (khal__text){text, text + size};
     if (size > 0 && text[size - 1] == 0)
         --r->rest.end;
     read_module(r);
+    return r;
+}
+
+bool khal__wgsl_binding(khal_device* device, const char* text, size_t size, uint32_t group,
+                        uint32_t binding, khal_binding_desc* out)
+{
+    reflector* r = open_text(device, text, size);
+    bool found = false;
+    for (uint32_t i = 0; r != NULL && i < r->count && !found; ++i) {
+        const named* n = &r->items[i];
+        found = !n->is_function && n->problem == NULL && n->binding.group == group &&
+                n->binding.binding == binding;
+        if (found)
+            *out = n->binding;
+    }
+    if (r != NULL)
+        khal__free(device, r, sizeof *r);
+    return found;
+}
+
+bool khal__wgsl_has_immediates(khal_device* device, const char* text, size_t size)
+{
+    reflector* r = open_text(device, text, size);
+    bool found = false;
+    for (uint32_t i = 0; r != NULL && i < r->count && !found; ++i)
+        found = r->items[i].problem == push_problem;
+    if (r != NULL)
+        khal__free(device, r, sizeof *r);
+    return found;
+}
+
+khal_status khal__reflect_wgsl(khal_device* device, const char* text, size_t size,
+                               const char* entry_point, khal__reflection* out)
+{
+    reflector* r = open_text(device, text, size);
+    if (r == NULL)
+        return KHAL_OUT_OF_MEMORY;
     khal_status status = KHAL_OK;
     named* entry = NULL;
     for (uint32_t i = 0; i < r->count && entry == NULL; ++i)

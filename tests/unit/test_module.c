@@ -437,6 +437,35 @@ static void types_of_constants(void** state)
     khal_module_release(module);
 }
 
+static void declarations(void** state)
+{
+    (void)state;
+    static const char text[] = "// @group(0) @binding(0) var<uniform> no: u32;\n"
+                               "/* @binding(0) @group(0) var<uniform> no: u32; */\n"
+                               "struct s { a: u32, }\n"
+                               "@group(0) @binding(0) var<storage, read_write> a: array<u32>;\n"
+                               "@binding(1)@group(0)var<storage>b:array<u32>;\n"
+                               "@group(1) @binding(1u,) var<uniform> c: s;\n"
+                               "@group(N) @binding(0) var<storage, read> d: array<u32>;\n"
+                               "var<private> e: u32; var<workgroup> f: u32;\n"
+                               "@compute @workgroup_size(1) fn main() { var g = 3; }";
+    khal_binding_desc b;
+    khal_module* module = LOADS_TEXT(text);
+    assert_true(khal__module_binding(module, 0, 0, &b));
+    assert_int_equal(b.access, KHAL_ACCESS_READ | KHAL_ACCESS_WRITE);
+    assert_true(khal__module_binding(module, 0, 1, &b));
+    assert_int_equal(b.access, KHAL_ACCESS_READ);
+    assert_true(khal__module_binding(module, 1, 1, &b));
+    assert_int_equal(b.kind, KHAL_ARG_CONSTANT);
+    assert_false(khal__module_binding(module, 2, 0, &b));
+    assert_false(khal__module_has_immediates(module));
+    khal_module_release(module);
+    module = LOADS_TEXT("/* no */ struct p { x: u32 } var < immediate > push: p;\n"
+                        "@compute @workgroup_size(1) fn main() { }");
+    assert_true(khal__module_has_immediates(module));
+    khal_module_release(module);
+}
+
 static khal_status load_wgsl(const khal_kernel_info* info, const khal_wgsl_kernel* kernel,
                              uint32_t abi)
 {
@@ -622,6 +651,7 @@ int main(void)
         TEST(reflection_of_libraries),
         TEST(libraries_of_wgsl),
         TEST(types_of_constants),
+        TEST(declarations),
         TEST(kernels_over_the_limits),
         TEST(layouts_of_foreign_code),
         TEST(constants_take_uniform_buffers),

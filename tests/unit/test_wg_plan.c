@@ -3,7 +3,6 @@
 #include "front.h"
 
 #include "backends/webgpu/wg_kernel.h"
-#include "backends/webgpu/wg_text.h"
 
 /* ---- grids ------------------------------------------------------------------------------------- */
 
@@ -241,31 +240,6 @@ static void block_layouts(void** state)
     assert_int_equal(l.size, 48 + 32 + 32 + 32);
 }
 
-static void declarations_in_wgsl(void** state)
-{
-    (void)state;
-    static const char text[] = "// @group(0) @binding(0) var<uniform> no: u32;\n/* @binding(0) /* nested */ @group(0) "
-                               "var<uniform> no: u32; */\n"
-                               "struct s { a: u32, }\n"
-                               "@group(0) @binding(0) var<storage, read_write> a: array<u32>;\n"
-                               "@binding(1)@group(0)var<storage>b:array<u32>;\n"
-                               "@group(1) @binding(1u,) var<uniform> c: s;\n"
-                               "@group(2) @binding(N) var<storage, read> d: array<u32>;\n"
-                               "var<private> e: u32; var<workgroup> f: u32;\n"
-                               "fn main() { var g = 3; }";
-    assert_int_equal(wg_text_binding(text, sizeof text - 1, 0, 0), WGPUBufferBindingType_Storage);
-    assert_int_equal(wg_text_binding(text, sizeof text - 1, 0, 1), WGPUBufferBindingType_ReadOnlyStorage);
-    assert_int_equal(wg_text_binding(text, sizeof text - 1, 1, 1), WGPUBufferBindingType_Uniform);
-    assert_int_equal(wg_text_binding(text, sizeof text - 1, 2, 0), WGPUBufferBindingType_BindingNotUsed);
-    assert_false(wg_text_has_immediates(text, sizeof text - 1));
-    static const char other[] = "/* var<immediate> */ struct p { x: u32 } var < immediate > push: p;";
-    assert_true(wg_text_has_immediates(other, sizeof other - 1));
-    for (size_t cut = 0; cut < sizeof text; ++cut)
-        wg_text_binding(text, cut, 9, 9);
-    for (size_t cut = 0; cut < sizeof other; ++cut)
-        wg_text_has_immediates(other, cut);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,7 +249,6 @@ int main(void)
         cmocka_unit_test(random_arguments),
         cmocka_unit_test(texts),
         cmocka_unit_test(block_layouts),
-        cmocka_unit_test(declarations_in_wgsl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

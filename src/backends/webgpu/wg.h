@@ -13,7 +13,6 @@
  *   wg_compose.c  the last lines of a kernel's WGSL
  *   wg_pipeline.c layouts; one function's pipelines: variants by work-group size, local sizes, how bindings are shared, kind of
  *                 block
- *   wg_text.c     what has to be known of foreign code
  *   wg_module.c   modules and functions
  *   wg_blocks.c   where the blocks of hidden arguments lie: content-addressed slots of uniform buffers
  *   wg_groups.c   bind groups, cached

@@ -1,7 +1,6 @@
 /* Modules and functions: khalc's WGSL, and code from elsewhere. */
 #include "wg_kernel.h"
 #include "wg_spirv.h"
-#include "wg_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +18,7 @@ static khal_status create_wgsl(khal_module* module, const khal_module_desc* desc
     wg_module* wg = khal__module_impl(module);
     const char* text = code->bytes;
     const size_t length = text[code->size - 1] == 0 ? code->size - 1 : code->size;
-    wg->has_immediates = wg_text_has_immediates(text, length);
+    wg->has_immediates = khal__module_has_immediates(module);
     if (wg->has_immediates && device->immediate_size == 0)
         return khal__fail(device->front, KHAL_ERROR_UNSUPPORTED, 0, desc->label,
                           "the code has var<immediate>, and the device has no immediates; push constants as a uniform "
@@ -41,7 +40,7 @@ static khal_status create_spirv(khal_module* module, const khal_module_desc* des
     char message[400];
     if (!wg_spirv_check(&target, words, code->size / 4, message, sizeof message))
         return khal__fail(device->front, KHAL_ERROR_MODULE_COMPILE, 0, desc->label, "%s", message);
-    wg->has_immediates = wg_text_has_push_constants(words, code->size / 4);
+    wg->has_immediates = khal__module_has_immediates(module);
     const WGPUShaderSourceSPIRV source = {
         .chain = {.sType = WGPUSType_ShaderSourceSPIRV}, .codeSize = (uint32_t)(code->size / 4), .code = words};
     const WGPUShaderModuleDescriptor shader = {.nextInChain = (WGPUChainedStruct*)(uintptr_t)&source.chain,
@@ -109,22 +108,19 @@ static khal_status create_kernel(khal_function* function, const khal_function_de
 
 /* ---- functions of foreign code ----------------------------------------------------------------- */
 
+/* The kind that the library wants of a binding, whatever the caller's layout allows. */
 static WGPUBufferBindingType declared(khal_module* module, const wg_spirv_target* target,
                                       const khal_binding_desc* binding)
 {
     const khal_code* code = khal__module_code(module);
-    const bool is_read = binding->access == KHAL_ACCESS_READ;
-    if (code->format == KHAL_FORMAT_WGSL) {
-        const WGPUBufferBindingType type = wg_text_binding(code->bytes, code->size, binding->group, binding->binding);
-        if (type != WGPUBufferBindingType_BindingNotUsed)
-            return type;
-    }
-    if (binding->kind == KHAL_ARG_CONSTANT)
+    khal_binding_desc own = *binding;
+    khal__module_binding(module, binding->group, binding->binding, &own);
+    if (own.kind == KHAL_ARG_CONSTANT)
         return WGPUBufferBindingType_Uniform;
     const bool read_only =
         code->format == KHAL_FORMAT_SPIRV
             ? wg_spirv_is_read_only(target, code->bytes, code->size / 4, binding->group, binding->binding)
-            : is_read;
+            : own.access == KHAL_ACCESS_READ;
     return read_only ? WGPUBufferBindingType_ReadOnlyStorage : WGPUBufferBindingType_Storage;
 }
 
