@@ -176,7 +176,7 @@ static khal_status take_spirv(khal_device* device, const khal_module_desc* desc,
                 words[i] = words[i] >> 24 | (words[i] >> 8 & 0xff00u) |
                            (words[i] << 8 & 0xff0000u) | words[i] << 24;
         khal__spirv spirv;
-        if (khal__spirv_open(device, words, desc->code_size / 4, &spirv, &wrong)) {
+        if (khal__spirv_open(&device->allocator, words, desc->code_size / 4, &spirv, &wrong)) {
             khal__spirv_close(&spirv);
             code->bytes = words;
             return KHAL_OK;

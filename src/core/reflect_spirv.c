@@ -20,6 +20,7 @@ typedef struct extent {
 } extent;
 
 typedef struct reflector {
+    khal_device* device;
     khal__spirv s;
     khal__reflection* out;
     uint8_t* marks;     /* by id */
@@ -262,7 +263,7 @@ static khal_status add_buffer(reflector* r, uint32_t variable, uint32_t class, u
         name_of(s, type, name, sizeof name);
     if (name[0] == 0)
         snprintf(name, sizeof name, "%u", binding.binding);
-    return khal__reflection_add(s->device, r->out, &binding, name) != NULL ||
+    return khal__reflection_add(r->device, r->out, &binding, name) != NULL ||
                    r->out->problem != NULL
                ? KHAL_OK
                : KHAL_OUT_OF_MEMORY;
@@ -357,8 +358,8 @@ static uint32_t find_entry(const khal__spirv* s, const char* entry_point, uint32
 khal_status khal__reflect_spirv(khal_device* device, const uint32_t* words, size_t count,
                                 const char* entry_point, khal__reflection* out)
 {
-    reflector r = {.out = out};
-    if (!khal__spirv_open(device, words, count, &r.s, &out->problem))
+    reflector r = {.device = device, .out = out};
+    if (!khal__spirv_open(&device->allocator, words, count, &r.s, &out->problem))
         return out->problem != NULL ? KHAL_OK : KHAL_OUT_OF_MEMORY;
     uint32_t model = 0;
     const uint32_t entry = find_entry(&r.s, entry_point, &model);

@@ -424,26 +424,35 @@ static const char* check_header(const uint32_t* words, size_t count)
     return words[4] != 0 ? "the schema is not 0" : NULL;
 }
 
-bool khal__spirv_open(khal_device* device, const uint32_t* words, size_t count, khal__spirv* out,
-                      const char** out_wrong)
+static void* take_zeroed(const khal__spirv* s, size_t size)
 {
-    *out = (khal__spirv){.device = device, .words = words};
+    void* memory = s->allocator->allocate(s->allocator->user, size, 16);
+    if (memory != NULL)
+        memset(memory, 0, size);
+    return memory;
+}
+
+bool khal__spirv_open(const khal_allocator* allocator, const uint32_t* words, size_t count,
+                      khal__spirv* out, const char** out_wrong)
+{
+    *out = (khal__spirv){.allocator = allocator != NULL ? allocator : &khal__default_allocator,
+                         .words = words};
     *out_wrong = check_header(words, count);
     if (*out_wrong != NULL)
         return false;
     out->count = (uint32_t)count;
     out->bound = words[3];
-    out->defs = khal__alloc_zeroed(device, out->bound * sizeof(uint32_t), 16);
+    out->defs = take_zeroed(out, out->bound * sizeof(uint32_t));
     if (out->defs == NULL)
         return false;
     *out_wrong = collect(out);
     bool is_sound = false;
     if (*out_wrong == NULL) {
-        checker c = {.s = out, .depths = khal__alloc_zeroed(device, out->bound, 16)};
+        checker c = {.s = out, .depths = take_zeroed(out, out->bound)};
         if (c.depths != NULL) {
             *out_wrong = check(&c);
             is_sound = *out_wrong == NULL;
-            khal__free(device, c.depths, out->bound);
+            out->allocator->release(out->allocator->user, c.depths, out->bound);
         }
     }
     if (!is_sound)
@@ -454,7 +463,7 @@ bool khal__spirv_open(khal_device* device, const uint32_t* words, size_t count, 
 void khal__spirv_close(khal__spirv* s)
 {
     if (s->defs != NULL)
-        khal__free(s->device, s->defs, s->bound * sizeof(uint32_t));
+        s->allocator->release(s->allocator->user, s->defs, s->bound * sizeof(uint32_t));
     s->defs = NULL;
 }
 

@@ -43,7 +43,7 @@ const char* khal__spirv_op_operands(uint32_t op);
 
 /* A module whose structure holds. */
 typedef struct khal__spirv {
-    khal_device* device; /* whose allocator it uses */
+    const khal_allocator* allocator;
     const uint32_t* words;
     uint32_t count, bound;
     bool has_unknown; /* an instruction that spirv.def does not have: its operands are not known */
@@ -51,9 +51,10 @@ typedef struct khal__spirv {
 } khal__spirv;
 
 /* Every length, operand and id, types and functions are what they must be. On failure *out_wrong
- * says what is not, or is NULL where memory ran out. `words` must outlive *out. */
-bool khal__spirv_open(khal_device* device, const uint32_t* words, size_t count, khal__spirv* out,
-                      const char** out_wrong);
+ * says what is not, or is NULL where memory ran out. `words` must outlive *out. A NULL
+ * allocator is the default one. */
+bool khal__spirv_open(const khal_allocator* allocator, const uint32_t* words, size_t count,
+                      khal__spirv* out, const char** out_wrong);
 void khal__spirv_close(khal__spirv* spirv);
 
 static inline uint32_t khal__spirv_op(const khal__spirv* s, uint32_t at)
