@@ -562,8 +562,9 @@ KHAL_API const khal_kernel_info* khal_function_get_info(const khal_function* fun
 /* A kernel library's module with a function for each of its kernels: what a generated header's own
  * type stands for. */
 typedef struct khal_kernels khal_kernels;
-/* Loads the module and creates every function. Errors: those of khal_module_load and
- * khal_function_create. */
+/* Loads the module and creates every function. A kernel that this device can't have (UNSUPPORTED,
+ * FUNCTION_LIMIT) does not stand in the way of the others: its dispatches give that error. Errors:
+ * those of khal_module_load and khal_function_create. */
 KHAL_API KHAL_MUST_USE khal_status khal_kernels_load_at(const char* file, int line,
                                                         khal_device* device,
                                                         const khal_kernel_library* library,

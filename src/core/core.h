@@ -325,6 +325,9 @@ struct khal_function {
 
 void khal__function_destroy(khal_function* function);
 khal_status khal__function_poll(khal_function* function);
+/* A function of a library that this device can't have: every use says why. */
+khal_status khal__function_refuse(khal_module* module, uint32_t index, const khal_error* refusal,
+                                  khal_function** out_function, const char* file, int line);
 
 /* ---- recordings --------------------------------------------------------------------------------
  */

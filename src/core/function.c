@@ -422,10 +422,12 @@ khal_status khal__function_poll(khal_function* function)
     return state;
 }
 
-/* The function itself; of foreign code `desc` is complete. */
+/* The function itself; of foreign code `desc` is complete. `refusal`: why there can be none, which
+ * its dispatches say; NULL: it is still to be made. */
 static khal_status make(khal_module* module, uint32_t index, const khal_function_desc* desc,
                         const char* name, const khal__reflection* reflection,
-                        khal_function** out_function, const char* file, int line)
+                        const khal_error* refusal, khal_function** out_function, const char* file,
+                        int line)
 {
     khal_device* device = module->object.device;
     const bool is_foreign = module->library == NULL;
@@ -458,15 +460,18 @@ static khal_status make(khal_module* module, uint32_t index, const khal_function
     used = 0;
     lay_out_desc(function->desc_memory, &used, desc, name, &function->desc);
     fill_bindings(function);
-    const khal_status status = check_limits(device, desc, function->info);
+    const khal_status status =
+        refusal == NULL ? check_limits(device, desc, function->info) : KHAL_OK;
     if (status != KHAL_OK) {
         free_function(device, function);
         return status;
     }
+    if (refusal != NULL)
+        function->error = *refusal;
     function->clips =
         (function->info->flags & (KHAL_KERNEL_HAS_BARRIER | KHAL_KERNEL_IS_FOREIGN)) == 0;
     atomic_init(&function->hint, 0);
-    atomic_init(&function->state, KHAL_NOT_READY);
+    atomic_init(&function->state, (int)(refusal == NULL ? KHAL_NOT_READY : refusal->status));
     khal__object_keep(&module->object);
     khal__object_init(device, &function->object, KHAL__KIND_FUNCTION, function->object.label, file,
                       line);
@@ -506,9 +511,19 @@ static khal_status create(khal_module* module, const khal_function_desc* desc,
     if (status == KHAL_OK)
         status = check_specializations(device, module, &complete);
     if (status == KHAL_OK)
-        status = make(module, index, &complete, name, &reflection, out_function, file, line);
+        status = make(module, index, &complete, name, &reflection, NULL, out_function, file, line);
     khal__reflection_free(device, &reflection);
     return status;
+}
+
+khal_status khal__function_refuse(khal_module* module, uint32_t index, const khal_error* refusal,
+                                  khal_function** out_function, const char* file, int line)
+{
+    const khal_function_desc desc = {0};
+    const khal__reflection reflection = {0};
+    const khal_error copy = *refusal;
+    return make(module, index, &desc, module->kernels[index].name, &reflection, &copy, out_function,
+                file, line);
 }
 
 khal_status khal_function_create_begin(khal_module* module, const khal_function_desc* desc,

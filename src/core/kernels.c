@@ -46,6 +46,13 @@ static khal_status create(khal_device* device, khal_module* module,
     return KHAL_OK;
 }
 
+/* This device can't have the kernel: the others are there all the same, and its launcher says so.
+ */
+static bool is_refusal(khal_status status)
+{
+    return status == KHAL_UNSUPPORTED || status == KHAL_LIMIT;
+}
+
 khal_status khal_kernels_load_at(const char* file, int line, khal_device* device,
                                  const khal_kernel_library* library, khal_kernels** out_kernels)
 {
@@ -63,11 +70,15 @@ khal_status khal_kernels_load_at(const char* file, int line, khal_device* device
     if (status)
         return status;
     k->is_loaded = true;
-    for (; !status && k->ready_count < k->function_count; k->ready_count += !status)
+    for (; !status && k->ready_count < k->function_count; k->ready_count += !status) {
+        khal_function** function = &k->functions[k->ready_count];
         status = khal_function_create_at(
             file, line, module,
-            &(khal_function_desc){.entry_point = library->kernels[k->ready_count].name},
-            &k->functions[k->ready_count]);
+            &(khal_function_desc){.entry_point = library->kernels[k->ready_count].name}, function);
+        if (is_refusal(status))
+            status = khal__function_refuse(module, k->ready_count, khal_error_get(), function, file,
+                                           line);
+    }
     if (status)
         khal_kernels_release(k);
     else
@@ -106,9 +117,12 @@ khal_status khal_kernels_load_poll(khal_kernels* k)
                 &(khal_function_desc){.entry_point =
                                           khal_module_get_kernel_name(k->module, k->ready_count)},
                 function);
-        if (!status)
+        if (is_refusal(status))
+            status = khal__function_refuse(k->module, k->ready_count, khal_error_get(), function,
+                                           NULL, 0);
+        else if (!status)
             status = khal_function_create_poll(*function);
-        if (status)
+        if (status && !is_refusal(status))
             return status;
     }
     return KHAL_OK;

@@ -129,6 +129,69 @@ static void test_poll(void** state)
         assert_int_equal(khal_error_get()->id, id_wanted);                                         \
     } while (0)
 
+/* A kernel that the device can't have does not stand in the way of the others. */
+static void test_refused_kernels(void** state)
+{
+    (void)state;
+    static const khal_kernel_info some[] = {
+        {.name = "first",
+         .args = args,
+         .arg_count = 1,
+         .binding_count = 1,
+         .workgroup_size = {4096, 1, 1}},
+        {.name = "second"},
+        {.name = "third", .local_memory_size = UINT32_MAX},
+    };
+    khal_kernel_library partly = library;
+    const khal_cpu_kernel three[] = {{run, 0, 0}, {run, 0, 0}, {run, 0, 0}};
+    const khal_code of_three = {
+        .format = KHAL_FORMAT_CPU, .abi = KHAL_CPU_ABI, .cpu_kernels = three};
+    partly.kernels = some;
+    partly.kernel_count = 3;
+    partly.codes = &of_three;
+    khal_device* device = open_device(KHAL_BACKEND_NOOP);
+    for (int way = 0; way < 2; way++) {
+        khal_kernels* k = NULL;
+        if (way == 0) {
+            assert_int_equal(khal_kernels_load(device, &partly, &k), KHAL_OK);
+        } else {
+            khal_status status = khal_kernels_load_begin(device, &partly, &k);
+            while (status == KHAL_OK && (status = khal_kernels_load_poll(k)) == KHAL_NOT_READY)
+                status = KHAL_OK;
+            assert_int_equal(status, KHAL_OK);
+        }
+        khal_buffer* buffer = NULL;
+        khal_encoder* encoder = NULL;
+        assert_int_equal(khal_buffer_create(device, &(khal_buffer_desc){.size = 64}, &buffer),
+                         KHAL_OK);
+        assert_int_equal(khal_encoder_create(device, NULL, &encoder), KHAL_OK);
+        const khal_slice slice = khal_slice_all(buffer);
+        for (uint32_t i = 0; i < 3; i++) {
+            khal_pass* pass = NULL;
+            khal_function* function = khal_kernels_get_function(k, i);
+            assert_non_null(function);
+            assert_string_equal(khal_function_get_info(function)->name, some[i].name);
+            const khal_dispatch_desc desc = {.function = function,
+                                             .grid = khal_groups(1, 1, 1),
+                                             .bindings = &slice,
+                                             .binding_count = i == 0};
+            assert_int_equal(khal_pass_begin(encoder, NULL, &pass), KHAL_OK);
+            if (i == 1)
+                assert_int_equal(khal_pass_dispatch(pass, &desc, NULL), KHAL_OK);
+            else
+                assert_fails(khal_pass_dispatch(pass, &desc, NULL), KHAL_ERROR_FUNCTION_LIMIT);
+            khal_encoder_reset(encoder);
+        }
+        khal_encoder_release(encoder);
+        khal_buffer_release(buffer);
+        khal_kernels_release(k);
+    }
+    khal_statistics statistics;
+    khal_device_get_statistics(device, &statistics);
+    assert_int_equal(statistics.live_objects, 0);
+    khal_device_release(device);
+}
+
 static void test_errors(void** state)
 {
     (void)state;
@@ -195,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_load),
         cmocka_unit_test(test_poll),
+        cmocka_unit_test(test_refused_kernels),
         cmocka_unit_test(test_errors),
         cmocka_unit_test(test_out_of_memory),
     };
