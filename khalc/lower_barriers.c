@@ -118,6 +118,9 @@ static void count_uses(kc_stmt* s, void* user)
     kc_stmt_walk_exprs(s, count_use, user);
     if (s->result && s->result->pass_data)
         ((kc_strict_var*)s->result->pass_data)->uses++;
+    const kc_var* set = s->result ? s->result : s->place ? kc_place_root(s->place) : NULL;
+    if (set && set->pass_data)
+        ((kc_strict_var*)set->pass_data)->sets++;
 }
 
 static void count_use_here(kc_expr** slot, void* user)
@@ -312,6 +315,11 @@ static kc_expr* is_case(flow* t, kc_var* chosen, const kc_stmt* s, uint32_t whic
 /* The value that a SWITCH chooses by, in a variable. */
 static kc_var* declare_chosen(flow* t, kc_block* b, kc_stmt* s, const mask* in)
 {
+    if (s->value->kind == KC_EX_LOAD) {
+        const kc_strict_var* v = facts_of(s->value->args[0]);
+        if (v && !v->sets && !s->value->args[0]->u.var->is_address_taken)
+            return s->value->args[0]->u.var;
+    }
     kc_var* chosen = kc_temp_create(t->m, t->f, "chosen", s->value->type, s->loc);
     if (!of(s)->is_masked || kc_is_harmless(s->value)) {
         kc_st_declare(t->m, b, chosen, s->value, s->loc);

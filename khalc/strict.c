@@ -456,6 +456,7 @@ static void walk_block(strict* u, uint64_t* st, kc_stmt* s, bool steps, bool is_
 static void walk_stmt(strict* u, uint64_t* st, kc_stmt* s, bool steps, bool is_final)
 {
     kc_strict_stmt* p = of(s);
+    p->is_final = false;
     if (steps && mask_here(u, st) != NO_MASK)
         raise_flag(u, &p->is_masked);
     const bool is_list = s->kind == KC_ST_IF || s->kind == KC_ST_LOOP || s->kind == KC_ST_SWITCH ||

@@ -27,7 +27,7 @@ typedef struct kc_strict_var { /* a variable's pass_data */
     uint32_t bit;
     int depth;   /* masks around its declaration */
     bool steers; /* it, or what is made of it, decides where the group goes */
-    uint32_t uses, uses_here; /* kc_lower_barriers' own */
+    uint32_t uses, uses_here, sets; /* kc_lower_barriers' own */
 } kc_strict_var;
 
 typedef struct kc_strict {
