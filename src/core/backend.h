@@ -159,8 +159,8 @@ typedef struct khal__backend {
 
     /* optional: whether a direct grid within the limits can be run all the same: what its
      * dimensions make together, and what a foreign kernel takes. NULL: it can. Never blocks. */
-    bool (*grid_fits)(khal_function* function, const uint64_t group_count[3],
-                      const uint64_t global_size[3]);
+    bool (*grid_fits)(khal_function* function, const uint32_t workgroup_size[3],
+                      const uint64_t group_count[3]);
 
     /* Running. Calls of submit come one at a time, in ticket order, and never wait for submitted
      * work: the front holds back who is far ahead. After it failed, the ticket does not

@@ -177,7 +177,7 @@ khal_status khal__grid_resolve(const khal_function* function, const khal_grid* g
         return fail_grid(function, out);
     const khal__backend* backend = function->object.device->backend;
     if (backend->grid_fits != NULL && !out->is_empty &&
-        !backend->grid_fits((khal_function*)function, out->group_count, out->global_size))
+        !backend->grid_fits((khal_function*)function, out->workgroup_size, out->group_count))
         return fail_fold(function, out);
     return KHAL_OK;
 }

@@ -76,6 +76,14 @@ static void large_grids_fold(void** state)
     const uint64_t wide[3] = {UINT64_C(1) << 24, UINT64_C(1) << 24, 1}, too_deep[3] = {1, 1, UINT64_C(1) << 32};
     assert_false(wg_fold_grid(wide, 65535, &fold));
     assert_false(wg_fold_grid(too_deep, 65535, &fold));
+    /* A surplus group whose first id is 2^32 would be the work-item 0 again. */
+    const uint64_t wraps[3] = {1u << 24, 1, 1}, less[3] = {(1u << 24) - 1, 1, 1};
+    const uint32_t size[3] = {256, 1, 1};
+    assert_true(wg_fold_grid(wraps, 65535, &fold));
+    assert_true(fold.x * fold.fold[1] > 1u << 24);
+    assert_false(wg_fold_has_ids(&fold, size, 1));
+    assert_true(wg_fold_grid(less, 65535, &fold));
+    assert_int_equal(wg_fold_has_ids(&fold, size, 1), fold.x * fold.fold[1] < 1u << 24);
     const uint64_t huge[3] = {UINT64_MAX, UINT64_MAX, 1};
     assert_false(wg_fold_grid(huge, 65535, &fold));
 }

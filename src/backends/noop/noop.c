@@ -285,10 +285,10 @@ static khal_status noop_function_poll(khal_function* function)
                : KHAL_OK;
 }
 
-static bool noop_grid_fits(khal_function* function, const uint64_t group_count[3],
-                           const uint64_t global_size[3])
+static bool noop_grid_fits(khal_function* function, const uint32_t workgroup_size[3],
+                           const uint64_t group_count[3])
 {
-    (void)global_size;
+    (void)workgroup_size;
     khal_device* device = khal__module_device(khal__function_module(function));
     const uint64_t most =
         atomic_load_explicit(&noop_control_of(device)->most_groups, memory_order_relaxed);

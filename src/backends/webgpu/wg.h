@@ -228,7 +228,7 @@ void wg_module_destroy(khal_module* module);
 khal_status wg_function_create(khal_function* function, const khal_function_desc* desc);
 void wg_function_destroy(khal_function* function);
 khal_status wg_function_poll(khal_function* function);
-bool wg_grid_fits(khal_function* function, const uint64_t group_count[3], const uint64_t global_size[3]);
+bool wg_grid_fits(khal_function* function, const uint32_t workgroup_size[3], const uint64_t group_count[3]);
 
 khal_status wg_dispatch_open(wg_device* device);  /* blocks and dispatcher */
 void wg_dispatch_close(wg_device* device);

@@ -263,13 +263,12 @@ khal_status wg_function_poll(khal_function* function)
     return status;
 }
 
-bool wg_grid_fits(khal_function* function, const uint64_t group_count[3], const uint64_t global_size[3])
+bool wg_grid_fits(khal_function* function, const uint32_t workgroup_size[3], const uint64_t group_count[3])
 {
     const wg_function* wg = wg_function_of(function);
     const uint32_t most = device_of(khal__function_module(function))->limits.maxComputeWorkgroupsPerDimension;
     wg_fold fold;
     if (wg->kernel == NULL)
         return group_count[0] <= most && group_count[1] <= most && group_count[2] <= most;
-    return global_size[0] <= UINT32_MAX && global_size[1] <= UINT32_MAX && global_size[2] <= UINT32_MAX &&
-           wg_fold_grid(group_count, most, &fold);
+    return wg_fold_grid(group_count, most, &fold) && wg_fold_has_ids(&fold, workgroup_size, group_count[2]);
 }

@@ -32,6 +32,13 @@ bool wg_fold_grid(const uint64_t groups[3], uint32_t most, wg_fold* out)
     return true;
 }
 
+bool wg_fold_has_ids(const wg_fold* fold, const uint32_t workgroup_size[3], uint64_t z_count)
+{
+    return (uint64_t)fold->x * fold->fold[1] <= UINT32_MAX / workgroup_size[0] &&
+           (uint64_t)fold->y * fold->fold[3] <= UINT32_MAX / workgroup_size[1] &&
+           z_count <= UINT32_MAX / workgroup_size[2];
+}
+
 uint32_t wg_fold_depth(const wg_fold* fold, uint64_t z_count, uint64_t base_z)
 {
     const uint64_t left = z_count - base_z;

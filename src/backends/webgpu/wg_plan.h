@@ -19,6 +19,8 @@ typedef struct wg_fold {
 /* `most`: groups that the API takes in a dimension. False: x and y are too many to fold, or z does not fit 32 bits.
  * Groups are never 0. */
 bool wg_fold_grid(const uint64_t groups[3], uint32_t most, wg_fold* out);
+/* Whether every work-item's id fits 32 bits, those of surplus groups too, which must not look like others. */
+bool wg_fold_has_ids(const wg_fold* fold, const uint32_t workgroup_size[3], uint64_t z_count);
 /* Groups in z of the call whose first logical z is `base_z`. */
 uint32_t wg_fold_depth(const wg_fold* fold, uint64_t z_count, uint64_t base_z);
 
