@@ -1,13 +1,14 @@
-# khal_add_kernels(target source.cl [NAME name] [OPTIONS option...] [DEPENDS file...])
+# khal_add_kernels(target source.cl [NAME name] [TARGETS cpu|wgsl...] [OPTIONS option...] [DEPENDS file...])
 #
 # Compiles a file of OpenCL C kernels into `target`, which can then include "<name>.khal.h". NAME is the prefix of
-# everything in that header; the default is the file's name without extension. OPTIONS go to khalc (-I, -D, ...). Files that the
+# everything in that header; the default is the file's name without extension. TARGETS is what to compile for: all that there
+# are where it is not given; a kernel that a named target can't have is an error, else a warning. OPTIONS go to khalc (-I, -D, ...). Files that the
 # source includes are found by themselves; DEPENDS names others. The target must link to khal::khal or khal::khal_static.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.21)
 function(khal_add_kernels target source)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "OPTIONS;DEPENDS")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "NAME" "TARGETS;OPTIONS;DEPENDS")
     if(arg_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "khal_add_kernels: unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
     endif()
@@ -29,8 +30,13 @@ function(khal_add_kernels target source)
     if(KHAL_CLANG)
         set(clang_option --clang=${KHAL_CLANG})
     endif()
+    set(targets_option "")
+    if(arg_TARGETS)
+        list(JOIN arg_TARGETS "," targets)
+        set(targets_option --targets=${targets})
+    endif()
     add_custom_command(OUTPUT ${base}.khal.c ${base}.khal.h
-        COMMAND khal::khalc ${source} -o ${base} -MD -MF ${base}.khal.d ${clang_option} ${arg_OPTIONS}
+        COMMAND khal::khalc ${source} -o ${base} -MD -MF ${base}.khal.d ${clang_option} ${targets_option} ${arg_OPTIONS}
             "-I$<JOIN:$<TARGET_PROPERTY:khal::khal,INTERFACE_INCLUDE_DIRECTORIES>,;-I>" # <khal/kernel.h>
         DEPENDS ${source} khal::khalc ${arg_DEPENDS}
         DEPFILE ${base}.khal.d

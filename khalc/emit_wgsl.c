@@ -28,6 +28,8 @@ static void scan_stmt(kc_stmt* s, void* user)
         note_root(em, s->place);
     if (s->result)
         kc_wgsl_var_of(em, s->result)->assign_count++;
+    if (s->kind == KC_ST_DECLARE)
+        kc_wgsl_var_of(em, s->var)->value = s->value;
     if (s->kind == KC_ST_CALL && !s->callee->pass_data)
         s->callee->pass_data = em; /* to be scanned, callers first; then its name */
 }

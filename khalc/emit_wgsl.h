@@ -58,6 +58,7 @@ typedef struct kc_wgsl_var { /* var->pass_data while a kernel is emitted */
     kc_var* var;
     const char* name;
     uint32_t assign_count; /* DECLARE not counted */
+    const kc_expr* value;  /* DECLARE's */
     bool is_used;
     bool is_table_in_function; /* a CONSTANT whose initialiser WGSL can't evaluate while it compiles */
     struct kc_wgsl_var* next;
@@ -104,6 +105,7 @@ kc_w kc_wgsl_place(kc_wgsl* em, const kc_expr* e);
 const char* kc_wgsl_text(kc_wgsl* em, const kc_expr* e);
 kc_w kc_wgsl_make(kc_wgsl* em, int prec, const char* format, ...) __attribute__((format(printf, 3, 4)));
 const char* kc_wgsl_at(kc_wgsl* em, kc_w c, int prec);
+const char* kc_wgsl_argument(kc_wgsl* em, kc_w c); /* of a call: `f(a < b, c > d)` would be a template of WGSL's */
 kc_w kc_wgsl_let(kc_wgsl* em, kc_w c); /* as a name */
 const char* kc_wgsl_int(kc_wgsl* em, const kc_type* t, uint64_t bits);
 bool kc_wgsl_same(const kc_expr* a, const kc_expr* b);

@@ -44,7 +44,7 @@ static const char* fill(kc_wgsl* em, const kc_expr* e, const kc_wgsl_call* call,
         default: {
             const kc_w arg = args[*p - '0'];
             const bool ends = p[1] == ')' || p[1] == ',';
-            kc_put(&out, kc_wgsl_at(em, arg, is_argument && ends ? KC_WGSL_SHIFT : KC_WGSL_PRIMARY));
+            kc_put(&out, is_argument && ends ? kc_wgsl_argument(em, arg) : kc_wgsl_at(em, arg, KC_WGSL_PRIMARY));
         }
         }
     }
@@ -176,7 +176,7 @@ static kc_w between_integers(kc_wgsl* em, const kc_expr* e, kc_w a)
     const kc_type *to = e->type, *from = e->args[0]->type;
     if (e->u.convert.saturate && kc_lane(from)->kind == KC_TYPE_INT) {
         const char* type = kc_wgsl_type(em, from);
-        const char* arg = kc_wgsl_at(em, a, KC_WGSL_SHIFT);
+        const char* arg = kc_wgsl_argument(em, a);
         a = kc_lane(to)->is_signed
                 ? kc_wgsl_make(em, KC_WGSL_PRIMARY, "min(%s, %s(2147483647u))", arg, type)
                 : kc_wgsl_make(em, KC_WGSL_PRIMARY, "max(%s, %s(0))", arg, type);

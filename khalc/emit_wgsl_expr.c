@@ -38,6 +38,11 @@ const char* kc_wgsl_at(kc_wgsl* em, kc_w c, int prec)
     return c.prec < prec ? kc_format(em->m->arena, "(%s)", c.s) : c.s;
 }
 
+const char* kc_wgsl_argument(kc_wgsl* em, kc_w c)
+{
+    return c.prec == KC_WGSL_RELATION ? kc_format(em->m->arena, "(%s)", c.s) : c.s;
+}
+
 static kc_w name(const char* s)
 {
     return (kc_w){.s = s, .prec = KC_WGSL_PRIMARY, .is_name = true};
@@ -292,9 +297,9 @@ static kc_w infix(kc_wgsl* em, kc_op op, kc_w a, kc_w b, bool chains)
     }
     if (chains && (prec == KC_WGSL_BITS || prec == KC_WGSL_LOGICAL))
         left = prec;
-    const char* y = kc_wgsl_at(em, b, b.s[0] == '-' ? KC_WGSL_PRIMARY : right);
-    return made_of(kc_wgsl_make(em, prec, "%s %s %s", kc_wgsl_at(em, a, left), op_text(op), y), a,
-                   b);
+    return made_of(kc_wgsl_make(em, prec, "%s %s %s", kc_wgsl_at(em, a, left), op_text(op),
+                                kc_wgsl_at(em, b, right)),
+                   a, b);
 }
 
 static bool is_same_op(const kc_expr* e, kc_op op)
@@ -336,16 +341,27 @@ static uint64_t constant_of(const kc_expr* e, bool* out_is_constant)
     return *out_is_constant ? e->u.bits : 0;
 }
 
-/* Whether the count is known to be less than 32. */
-static bool is_masked(const kc_expr* e)
+/* What no lane of an unsigned expression is above. */
+static uint64_t bound_of(const kc_expr* e, int depth)
 {
-    bool is_constant = false;
-    if (!is_same_op(e, KC_OP_AND))
-        return false;
-    for (int i = 0; i < 2; i++)
-        if (constant_of(e->args[i], &is_constant) < 32 && is_constant)
-            return true;
-    return false;
+    if (e->kind == KC_EX_SPLAT)
+        e = e->args[0];
+    if (e->kind == KC_EX_CONST)
+        return e->u.bits & UINT32_MAX;
+    if (depth == 0)
+        return UINT32_MAX;
+    if (e->kind == KC_EX_LOAD && e->args[0]->kind == KC_EX_VAR) {
+        const kc_wgsl_var* v = e->args[0]->u.var->pass_data;
+        return v && v->value && !v->assign_count ? bound_of(v->value, depth - 1) : UINT32_MAX;
+    }
+    if (e->kind != KC_EX_BINARY || kc_lane(e->type)->is_signed)
+        return UINT32_MAX;
+    const uint64_t a = bound_of(e->args[0], depth - 1), b = bound_of(e->args[1], depth - 1);
+    if (e->u.op == KC_OP_AND)
+        return a < b ? a : b;
+    if (e->u.op == KC_OP_SHL && b < 32 && a << b <= UINT32_MAX)
+        return a << b;
+    return UINT32_MAX;
 }
 
 static kc_w shift(kc_wgsl* em, const kc_expr* e)
@@ -364,7 +380,7 @@ static kc_w shift(kc_wgsl* em, const kc_expr* e)
                                      kc_is_vector(by->type) ? "vec%2$u<u32>(%1$s)" : "u32(%s)", b.s,
                                      kc_lane_count(by->type)),
                         b, b);
-        if (!is_masked(by))
+        if (bound_of(by, 8) > 31)
             b = made_of(kc_wgsl_make(em, KC_WGSL_BITS,
                                      kc_is_vector(by->type) ? "%s & vec%u<u32>(31u)" : "%s & 31u",
                                      kc_wgsl_at(em, b, KC_WGSL_UNARY), kc_lane_count(by->type)),
@@ -482,7 +498,7 @@ static kc_w select_value(kc_wgsl* em, const kc_expr* e)
     const kc_w c = kc_wgsl_expr(em, e->args[0]);
     const kc_w a = kc_wgsl_expr(em, e->args[1]), b = kc_wgsl_expr(em, e->args[2]);
     const kc_w r = kc_wgsl_make(em, KC_WGSL_PRIMARY, "select(%s, %s, %s)",
-                                kc_wgsl_at(em, b, KC_WGSL_SHIFT), kc_wgsl_at(em, a, KC_WGSL_SHIFT),
+                                kc_wgsl_argument(em, b), kc_wgsl_argument(em, a),
                                 c.s);
     return made_of(r, made_of(r, a, b), c);
 }
@@ -524,7 +540,7 @@ static kc_w construct(kc_wgsl* em, const kc_expr* e)
         const kc_w c = kc_wgsl_expr(em, e->args[i]);
         is_const &= c.is_const;
         depth = c.depth > depth ? c.depth : depth;
-        kc_putf(&list, "%s%s", i ? ", " : "", kc_wgsl_at(em, c, KC_WGSL_SHIFT));
+        kc_putf(&list, "%s%s", i ? ", " : "", kc_wgsl_argument(em, c));
     }
     kc_w c = kc_wgsl_make(em, KC_WGSL_PRIMARY, "%s(%s)", kc_wgsl_type(em, e->type),
                           list.size ? list.data : "");
@@ -585,7 +601,7 @@ static kc_w work_item(kc_wgsl* em, const kc_expr* e)
     if (dimension->kind != KC_EX_CONST) {
         const kc_w d = kc_wgsl_expr(em, dimension);
         const char* index = dimension->type->is_signed ? kc_format(em->m->arena, "u32(%s)", d.s)
-                                                       : kc_wgsl_at(em, d, KC_WGSL_SHIFT);
+                                                       : kc_wgsl_argument(em, d);
         return kc_wgsl_make(em, KC_WGSL_PRIMARY, "khal_dimension(%s, %s, %s)",
                             query_vector(em, q), index, is_id ? "0u" : "1u");
     }

@@ -102,7 +102,7 @@ static const char* assignment(kc_wgsl* em, const kc_stmt* s)
         const char* value = kc_wgsl_text(em, s->value);
         const kc_w i = kc_wgsl_shared_index(em, s->place);
         return kc_format(a, "%s_store(%s, %s)", kc_wgsl_name_of(em, s->place->args[0]->u.var),
-                         kc_wgsl_at(em, i, KC_WGSL_SHIFT), value);
+                         kc_wgsl_argument(em, i), value);
     }
     const char* place = kc_wgsl_place(em, s->place).s;
     if (root && root->is_atomic)
@@ -175,7 +175,7 @@ static void call(kc_wgsl* em, const kc_stmt* s, bool is_declared)
     const char* list = "";
     for (uint32_t i = 0; i < s->arg_count; i++)
         list = kc_format(em->m->arena, "%s%s%s", list, i ? ", " : "",
-                         kc_wgsl_at(em, kc_wgsl_expr(em, s->args[i]), KC_WGSL_SHIFT));
+                         kc_wgsl_argument(em, kc_wgsl_expr(em, s->args[i])));
     kc_wgsl_line(em, "%s%s(%s);", result_text(em, s, is_declared),
                  (const char*)s->callee->pass_data, list);
 }
@@ -188,8 +188,8 @@ static void compare_exchange(kc_wgsl* em, const kc_stmt* s)
         const kc_w i = kc_wgsl_shared_index(em, s->place);
         kc_wgsl_line(em, "%s%s_compare_exchange(%s, %s, %s);", result,
                      kc_wgsl_name_of(em, s->place->args[0]->u.var),
-                     kc_wgsl_at(em, i, KC_WGSL_SHIFT), kc_wgsl_at(em, comparand, KC_WGSL_SHIFT),
-                     kc_wgsl_at(em, value, KC_WGSL_SHIFT));
+                     kc_wgsl_argument(em, i), kc_wgsl_argument(em, comparand),
+                     kc_wgsl_argument(em, value));
         return;
     }
     comparand = comparand.is_const ? comparand : kc_wgsl_let(em, comparand);
@@ -229,7 +229,7 @@ static void atomic(kc_wgsl* em, const kc_stmt* s, bool is_declared)
         compare_exchange(em, s);
         return;
     }
-    const char* operand = s->arg_count ? kc_wgsl_at(em, kc_wgsl_expr(em, s->args[0]), KC_WGSL_SHIFT)
+    const char* operand = s->arg_count ? kc_wgsl_argument(em, kc_wgsl_expr(em, s->args[0]))
                           : s->place->type->is_signed ? "1"
                                                       : "1u";
     const char* result = result_text(em, s, is_declared);
@@ -237,7 +237,7 @@ static void atomic(kc_wgsl* em, const kc_stmt* s, bool is_declared)
         const kc_w i = kc_wgsl_shared_index(em, s->place);
         kc_wgsl_line(em, "%s%s_%s(%s, %s);", result,
                      kc_wgsl_name_of(em, s->place->args[0]->u.var), names[s->atomic].function,
-                     kc_wgsl_at(em, i, KC_WGSL_SHIFT), operand);
+                     kc_wgsl_argument(em, i), operand);
     } else {
         kc_wgsl_line(em, "%s%s(&%s, %s);", result, names[s->atomic].builtin,
                      kc_wgsl_place(em, s->place).s, operand);

@@ -574,7 +574,7 @@ static bool write_product(context* c, const command* cmd, const product* p,
 static int run(context* c, int argc, char** argv)
 {
     command cmd = {.build = {.program = argc ? argv[0] : NULL, .size_t_bits = 64},
-                   .targets = KC_TARGET_CPU};
+                   .targets = KC_TARGET_CPU | KC_TARGET_WGSL};
     kc_dependencies dependencies = {0};
     cmd.build.dependencies = &dependencies;
     if (!parse_command(c, &cmd, argc, argv))

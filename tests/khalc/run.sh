@@ -134,6 +134,10 @@ wrong_command_lines() {
     expect 2 usage "$good" --emit=ir --emit=c
     expect 2 usage "$good" --emit=ir -MD
     expect 2 usage "$good" -o k --size-t=16
+    expect 2 usage "$good" -o k --targets=
+    expect 2 usage "$good" -o k --targets=cpu,
+    expect 2 usage "$good" -o k --targets=cpu,opengl
+    expect 2 usage "$good" -o k --targets=cpu --targets=wgsl
     expect 2 usage "$good" -o k -Wl,-z
     expect 2 usage "$good" -o k -Wp,-MD,stolen
     expect 2 usage "$good" -o k -W
@@ -182,6 +186,33 @@ right_command_lines() {
     expect 0 "" "$good" -o k
     cmp "$work/k.khal.c" "$work/folder/k.khal.c" && cmp "$work/k.khal.h" "$work/folder/k.khal.h" ||
         fail "two runs differ"
+}
+
+# What a target can't have is an error where the target is named, else a warning, and takes no other kernel along.
+targets() {
+    printf '__kernel void wide(__global double* p) { *p = 1; }\n%s\n' "$(cat "$good")" >"$work/wide.cl"
+    expect 0 target-double "$work/wide.cl" -o k
+    grep -q 'warning: .*target-double' "$work/err" || fail "a kernel that WGSL can't have is no warning"
+    grep -q '{\.reason = "[^"]*wide\.cl:1:' "$work/folder/k.khal.c" || fail "the library does not tell why"
+    grep -q '^    {\.source = khal_wgsl_source_1, \.entry = "scale"' "$work/folder/k.khal.c" ||
+        fail "one kernel that WGSL can't have takes the other along"
+    expect 0 "" "$work/wide.cl" -o k -w
+    [ ! -s "$work/err" ] || fail "-w does not silence the warning"
+    expect 1 target-double "$work/wide.cl" -o k --targets=cpu,wgsl
+    expect 1 target-double "$work/wide.cl" --emit=wgsl
+    expect 0 "" "$work/wide.cl" -o k --targets=cpu
+    ! grep -q WGSL "$work/folder/k.khal.c" || fail "--targets=cpu has WGSL"
+    expect 0 "" "$good" -o k --targets=wgsl
+    ! grep -q KHAL_CPU "$work/folder/k.khal.c" || fail "--targets=wgsl has code for the CPU"
+    expect 0 "" "$good" --emit=wgsl
+    grep -q '^fn scale(' "$work/stdout" || fail "--emit=wgsl prints no kernel"
+    printf '__kernel void k(__global int* p) { *p = 1 %% (int)(sizeof(size_t) / 8); }\n' >"$work/width.cl"
+    expect 0 "" "$work/width.cl" -o k -w
+    printf 'struct s { char n[sizeof(size_t)]; int i; };\n__kernel void k(__global int* p, struct s s) { *p = s.i; }\n' >"$work/layout.cl"
+    expect 1 target-size "$work/layout.cl" -o k --targets=wgsl
+    printf 'typedef int wide_only[sizeof(size_t) == 8 ? 1 : -1];\n%s\n' "$(cat "$good")" >"$work/assert.cl"
+    expect 1 target-size "$work/assert.cl" -o k --targets=wgsl
+    expect 0 target-size "$work/assert.cl" -o k
 }
 
 # <khal/kernel.h> is found without -I, an installed one before that of the source tree, and -I goes before both.
@@ -350,6 +381,7 @@ usage() {
     done >"$big"
     wrong_command_lines
     right_command_lines
+    targets
     kernel_header
     hostile_inputs
     clangs

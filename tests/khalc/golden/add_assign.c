@@ -24,6 +24,104 @@ KHAL_CPU_TARGET_V4_BEGIN
 KHAL_CPU_TARGET_V4_END
 #endif
 
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+static const char khal_wgsl_source_0[] =
+    "// add_assign, of add_assign.cl\n"
+    "\n"
+    "struct khal_block {\n"
+    "    group_count: vec3<u32>,\n"
+    "    work_dim: u32,\n"
+    "    global_size: vec3<u32>,\n"
+    "    base_z: u32,\n"
+    "    fold: vec4<u32>,\n"
+    "    slices: array<vec4<u32>, 1>,\n"
+    "    push: array<vec4<u32>, 1>,\n"
+    "}\n"
+    "\n"
+    "@group(0) @binding(0) var<storage, read_write> a: array<f32>;\n"
+    "@group(0) @binding(1) var<storage, read> b: array<f32>;\n"
+    "\n"
+    "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+    "    let f = khal.fold;\n"
+    "    if (f.y * f.w == 1u) {\n"
+    "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
+    "    }\n"
+    "    return vec3<u32>(g.x + f.x * (g.z % f.y), g.y + f.z * (g.z / f.y % f.w), khal.base_z + g.z / (f.y * f.w));\n"
+    "}\n"
+    "\n"
+    "override khal_size_x: u32 = 1u;\n"
+    "override khal_size_y: u32 = 1u;\n"
+    "override khal_size_z: u32 = 1u;\n"
+    "\n"
+    "@compute @workgroup_size(khal_size_x, khal_size_y, khal_size_z)\n"
+    "fn add_assign(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {\n"
+    "    let khal_group_id = khal_logical_group(khal_workgroup_id);\n"
+    "    var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);\n"
+    "    let khal_global_id = khal_group_id * khal_local_size + khal_local_id;\n"
+    "    if (any(khal_global_id >= khal.global_size)) {\n"
+    "        return;\n"
+    "    }\n"
+    "    let n = khal.push[0].x;\n"
+    "    let b_first = khal.slices[0].z >> 2u;\n"
+    "    let a_first = khal.slices[0].x >> 2u;\n"
+    "    let i = khal_global_id.x;\n"
+    "    if (i < n) {\n"
+    "        a[a_first + i] += b[b_first + i];\n"
+    "    }\n"
+    "}\n";
+static const char khal_wgsl_shared_0[] =
+    "// add_assign, of add_assign.cl\n"
+    "\n"
+    "struct khal_block {\n"
+    "    group_count: vec3<u32>,\n"
+    "    work_dim: u32,\n"
+    "    global_size: vec3<u32>,\n"
+    "    base_z: u32,\n"
+    "    fold: vec4<u32>,\n"
+    "    slices: array<vec4<u32>, 1>,\n"
+    "    push: array<vec4<u32>, 1>,\n"
+    "}\n"
+    "\n"
+    "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+    "    let f = khal.fold;\n"
+    "    if (f.y * f.w == 1u) {\n"
+    "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
+    "    }\n"
+    "    return vec3<u32>(g.x + f.x * (g.z % f.y), g.y + f.z * (g.z / f.y % f.w), khal.base_z + g.z / (f.y * f.w));\n"
+    "}\n"
+    "\n"
+    "override khal_size_x: u32 = 1u;\n"
+    "override khal_size_y: u32 = 1u;\n"
+    "override khal_size_z: u32 = 1u;\n"
+    "\n"
+    "@compute @workgroup_size(khal_size_x, khal_size_y, khal_size_z)\n"
+    "fn add_assign(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {\n"
+    "    let khal_group_id = khal_logical_group(khal_workgroup_id);\n"
+    "    var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);\n"
+    "    let khal_global_id = khal_group_id * khal_local_size + khal_local_id;\n"
+    "    if (any(khal_global_id >= khal.global_size)) {\n"
+    "        return;\n"
+    "    }\n"
+    "    let n = khal.push[0].x;\n"
+    "    let b_first = khal.slices[0].z >> 2u;\n"
+    "    let a_first = khal.slices[0].x >> 2u;\n"
+    "    let i = khal_global_id.x;\n"
+    "    if (i < n) {\n"
+    "        a_store(a_first + i, bitcast<u32>(bitcast<f32>(a_load(a_first + i)) + bitcast<f32>(b_load(b_first + i))));\n"
+    "    }\n"
+    "}\n";
+static const char* const khal_wgsl_names_0[] = {"a", "b"};
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
+
+static const khal_wgsl_kernel khal_wgsl_kernels[] = {
+    {.source = khal_wgsl_source_0, .entry = "add_assign", .shared_source = khal_wgsl_shared_0, .names = khal_wgsl_names_0, .block_size = 80, .flags = 0},
+};
+
 static const khal_code khal_codes[] = {
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_base},
 #if KHAL_CPU_HAVE_X86_V3
@@ -32,6 +130,7 @@ static const khal_code khal_codes[] = {
 #if KHAL_CPU_HAVE_X86_V4
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V4, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v4},
 #endif
+    {.format = KHAL_FORMAT_WGSL, .abi = KHAL_WGSL_ABI, .wgsl_kernels = khal_wgsl_kernels},
 };
 
 static const khal_arg_info khal_args_of_add_assign[] = {
@@ -125,7 +224,7 @@ KHAL_CPU_INLINE void KHAL_CPU_NAME(add_assign_item)(khal_float* a, const khal_fl
         a[i] = a[i] + b[i];
     }
 }
-#line 129 "add_assign.khal.c"
+#line 228 "add_assign.khal.c"
 
 static void KHAL_CPU_NAME(add_assign)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
 {

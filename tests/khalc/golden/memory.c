@@ -24,6 +24,199 @@ KHAL_CPU_TARGET_V4_BEGIN
 KHAL_CPU_TARGET_V4_END
 #endif
 
+#ifdef __GNUC__
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Woverlength-strings"
+#endif
+static const char khal_wgsl_source_0[] =
+    "// memory, of memory.cl\n"
+    "\n"
+    "struct khal_block {\n"
+    "    group_count: vec3<u32>,\n"
+    "    work_dim: u32,\n"
+    "    global_size: vec3<u32>,\n"
+    "    base_z: u32,\n"
+    "    fold: vec4<u32>,\n"
+    "    slices: array<vec4<u32>, 1>,\n"
+    "    locals: array<vec4<u32>, 1>,\n"
+    "    push: array<vec4<u32>, 2>,\n"
+    "}\n"
+    "\n"
+    "const weights: array<array<f32, 3>, 2> = array<array<f32, 3>, 2>(array<f32, 3>(0.25f, 0.5f, 0.25f), array<f32, 3>(1.0f, 2.0f, 0.0f));\n"
+    "\n"
+    "override khal_local_0: u32 = 1u;\n"
+    "var<workgroup> sums: array<f32, 2>;\n"
+    "var<workgroup> tile: array<f32, khal_local_0>;\n"
+    "\n"
+    "@group(0) @binding(0) var<storage, read_write> particles: array<u32>;\n"
+    "@group(0) @binding(1) var<storage, read> order: array<i32>;\n"
+    "\n"
+    "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+    "    let f = khal.fold;\n"
+    "    if (f.y * f.w == 1u) {\n"
+    "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
+    "    }\n"
+    "    return vec3<u32>(g.x + f.x * (g.z % f.y), g.y + f.z * (g.z / f.y % f.w), khal.base_z + g.z / (f.y * f.w));\n"
+    "}\n"
+    "\n"
+    "@compute @workgroup_size(64, 1, 1)\n"
+    "fn memory(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {\n"
+    "    let khal_group_id = khal_logical_group(khal_workgroup_id);\n"
+    "    let khal_global_id = khal_group_id * vec3<u32>(64, 1, 1) + khal_local_id;\n"
+    "    if (any(khal_group_id >= khal.group_count)) {\n"
+    "        return;\n"
+    "    }\n"
+    "    var first: array<u32, 8>;\n"
+    "    first[0u] = khal.push[0].x;\n"
+    "    first[1u] = khal.push[0].y;\n"
+    "    first[2u] = khal.push[0].z;\n"
+    "    first[3u] = khal.push[0].w;\n"
+    "    first[4u] = khal.push[1].x;\n"
+    "    first[5u] = khal.push[1].y;\n"
+    "    first[6u] = khal.push[1].z;\n"
+    "    first[7u] = khal.push[1].w;\n"
+    "    let order_first = khal.slices[0].z >> 2u;\n"
+    "    let particles_first = khal.slices[0].x >> 2u;\n"
+    "    var private_array = array<i32, 4>(1, 2, 0, 0);\n"
+    "    let l = khal_local_id.x;\n"
+    "    let mine = khal_global_id.x;\n"
+    "    tile[l] = bitcast<f32>(particles[particles_first + mine * 8u]) * weights[1][l % 3u];\n"
+    "    workgroupBarrier();\n"
+    "    if (l == 0u) {\n"
+    "        var sum_of: f32;\n"
+    "        var p = 1u;\n"
+    "        var n = 63;\n"
+    "        var s = 0.0f;\n"
+    "        loop {\n"
+    "            let t = n;\n"
+    "            n = t - 1;\n"
+    "            if (t <= 0) {\n"
+    "                break;\n"
+    "            }\n"
+    "            let t_2 = p;\n"
+    "            p = t_2 + 1u;\n"
+    "            s += tile[t_2];\n"
+    "        }\n"
+    "        sum_of = s;\n"
+    "        sums[order[order_first] & 1] = sum_of;\n"
+    "    }\n"
+    "    workgroupBarrier();\n"
+    "    storageBarrier();\n"
+    "    private_array[l & 3u] += i32(mine * 8u) / 8;\n"
+    "    let at = mine;\n"
+    "    let value = vec4<f32>(bitcast<f32>(first[0u]), bitcast<f32>(first[1u]), bitcast<f32>(first[2u]), bitcast<f32>(first[3u]));\n"
+    "    let at_2 = particles_first + at * 8u;\n"
+    "    particles[at_2] = bitcast<u32>(value.x);\n"
+    "    particles[at_2 + 1u] = bitcast<u32>(value.y);\n"
+    "    particles[at_2 + 2u] = bitcast<u32>(value.z);\n"
+    "    particles[at_2 + 3u] = bitcast<u32>(value.w);\n"
+    "    let at_3 = at;\n"
+    "    let at_4 = at_3;\n"
+    "    let at_5 = particles_first + at_4 * 8u;\n"
+    "    particles[at_5 + 4u] = first[4u];\n"
+    "    let at_6 = at_3;\n"
+    "    let at_7 = particles_first + at_6 * 8u;\n"
+    "    particles[at_7 + 5u] = first[5u];\n"
+    "    particles[particles_first + (mine * 8u + u32(private_array[1] & 1)) + 4u] = bitcast<u32>(sums[0]);\n"
+    "}\n";
+static const char khal_wgsl_shared_0[] =
+    "// memory, of memory.cl\n"
+    "\n"
+    "struct khal_block {\n"
+    "    group_count: vec3<u32>,\n"
+    "    work_dim: u32,\n"
+    "    global_size: vec3<u32>,\n"
+    "    base_z: u32,\n"
+    "    fold: vec4<u32>,\n"
+    "    slices: array<vec4<u32>, 1>,\n"
+    "    locals: array<vec4<u32>, 1>,\n"
+    "    push: array<vec4<u32>, 2>,\n"
+    "}\n"
+    "\n"
+    "const weights: array<array<f32, 3>, 2> = array<array<f32, 3>, 2>(array<f32, 3>(0.25f, 0.5f, 0.25f), array<f32, 3>(1.0f, 2.0f, 0.0f));\n"
+    "\n"
+    "override khal_local_0: u32 = 1u;\n"
+    "var<workgroup> sums: array<f32, 2>;\n"
+    "var<workgroup> tile: array<f32, khal_local_0>;\n"
+    "\n"
+    "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+    "    let f = khal.fold;\n"
+    "    if (f.y * f.w == 1u) {\n"
+    "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
+    "    }\n"
+    "    return vec3<u32>(g.x + f.x * (g.z % f.y), g.y + f.z * (g.z / f.y % f.w), khal.base_z + g.z / (f.y * f.w));\n"
+    "}\n"
+    "\n"
+    "@compute @workgroup_size(64, 1, 1)\n"
+    "fn memory(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {\n"
+    "    let khal_group_id = khal_logical_group(khal_workgroup_id);\n"
+    "    let khal_global_id = khal_group_id * vec3<u32>(64, 1, 1) + khal_local_id;\n"
+    "    if (any(khal_group_id >= khal.group_count)) {\n"
+    "        return;\n"
+    "    }\n"
+    "    var first: array<u32, 8>;\n"
+    "    first[0u] = khal.push[0].x;\n"
+    "    first[1u] = khal.push[0].y;\n"
+    "    first[2u] = khal.push[0].z;\n"
+    "    first[3u] = khal.push[0].w;\n"
+    "    first[4u] = khal.push[1].x;\n"
+    "    first[5u] = khal.push[1].y;\n"
+    "    first[6u] = khal.push[1].z;\n"
+    "    first[7u] = khal.push[1].w;\n"
+    "    let order_first = khal.slices[0].z >> 2u;\n"
+    "    let particles_first = khal.slices[0].x >> 2u;\n"
+    "    var private_array = array<i32, 4>(1, 2, 0, 0);\n"
+    "    let l = khal_local_id.x;\n"
+    "    let mine = khal_global_id.x;\n"
+    "    tile[l] = bitcast<f32>(particles_load(particles_first + mine * 8u)) * weights[1][l % 3u];\n"
+    "    workgroupBarrier();\n"
+    "    if (l == 0u) {\n"
+    "        var sum_of: f32;\n"
+    "        var p = 1u;\n"
+    "        var n = 63;\n"
+    "        var s = 0.0f;\n"
+    "        loop {\n"
+    "            let t = n;\n"
+    "            n = t - 1;\n"
+    "            if (t <= 0) {\n"
+    "                break;\n"
+    "            }\n"
+    "            let t_2 = p;\n"
+    "            p = t_2 + 1u;\n"
+    "            s += tile[t_2];\n"
+    "        }\n"
+    "        sum_of = s;\n"
+    "        sums[bitcast<i32>(order_load(order_first)) & 1] = sum_of;\n"
+    "    }\n"
+    "    workgroupBarrier();\n"
+    "    storageBarrier();\n"
+    "    private_array[l & 3u] += i32(mine * 8u) / 8;\n"
+    "    let at = mine;\n"
+    "    let value = vec4<f32>(bitcast<f32>(first[0u]), bitcast<f32>(first[1u]), bitcast<f32>(first[2u]), bitcast<f32>(first[3u]));\n"
+    "    let at_2 = particles_first + at * 8u;\n"
+    "    particles_store(at_2, bitcast<u32>(value.x));\n"
+    "    particles_store(at_2 + 1u, bitcast<u32>(value.y));\n"
+    "    particles_store(at_2 + 2u, bitcast<u32>(value.z));\n"
+    "    particles_store(at_2 + 3u, bitcast<u32>(value.w));\n"
+    "    let at_3 = at;\n"
+    "    let at_4 = at_3;\n"
+    "    let at_5 = particles_first + at_4 * 8u;\n"
+    "    particles_store(at_5 + 4u, first[4u]);\n"
+    "    let at_6 = at_3;\n"
+    "    let at_7 = particles_first + at_6 * 8u;\n"
+    "    particles_store(at_7 + 5u, first[5u]);\n"
+    "    particles_store(particles_first + (mine * 8u + u32(private_array[1] & 1)) + 4u, bitcast<u32>(sums[0]));\n"
+    "}\n";
+static const char* const khal_wgsl_names_0[] = {"particles", "order"};
+static const uint32_t khal_wgsl_strides_0[] = {4};
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
+
+static const khal_wgsl_kernel khal_wgsl_kernels[] = {
+    {.source = khal_wgsl_source_0, .entry = "memory", .shared_source = khal_wgsl_shared_0, .names = khal_wgsl_names_0, .local_strides = khal_wgsl_strides_0, .block_size = 112, .flags = 0},
+};
+
 static const khal_code khal_codes[] = {
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_BASE, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_base},
 #if KHAL_CPU_HAVE_X86_V3
@@ -32,6 +225,7 @@ static const khal_code khal_codes[] = {
 #if KHAL_CPU_HAVE_X86_V4
     {.format = KHAL_FORMAT_CPU, .level = KHAL_CPU_LEVEL_X86_V4, .abi = KHAL_CPU_ABI, .cpu_kernels = khal_cpu_kernels_v4},
 #endif
+    {.format = KHAL_FORMAT_WGSL, .abi = KHAL_WGSL_ABI, .wgsl_kernels = khal_wgsl_kernels},
 };
 
 static const khal_arg_info khal_args_of_memory[] = {
@@ -159,7 +353,7 @@ KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(sum_of)(const khal_float* p, khal_int n
 #line 17 "golden/memory.cl"
     return s;
 }
-#line 163 "memory.khal.c"
+#line 357 "memory.khal.c"
 
 static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
 {
@@ -191,11 +385,11 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
 #line 26 "golden/memory.cl"
 #line 27 "golden/memory.cl"
             tile[l] = mine->position[0] * KHAL_CPU_NAME(weights_1)[1][l % 3ull];
-#line 195 "memory.khal.c"
+#line 389 "memory.khal.c"
         }
 #line 28 "golden/memory.cl"
         /* barrier */
-#line 199 "memory.khal.c"
+#line 393 "memory.khal.c"
         KHAL_CPU_INDEPENDENT
         for (int32_t khal_x = 0; khal_x < (int32_t)khal_count; khal_x++) {
             const size_t khal_i = (size_t)khal_x;
@@ -209,11 +403,11 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
 #line 30 "golden/memory.cl"
                 sums[*order & 1] = sum_of;
             }
-#line 213 "memory.khal.c"
+#line 407 "memory.khal.c"
         }
 #line 31 "golden/memory.cl"
         /* barrier */
-#line 217 "memory.khal.c"
+#line 411 "memory.khal.c"
         for (int32_t khal_x = 0; khal_x < (int32_t)khal_count; khal_x++) {
             const size_t khal_i = (size_t)khal_x;
             const uint64_t khal_local_x = (uint64_t)khal_x;
@@ -225,7 +419,7 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
             *mine = first;
             mine->tag[private_array_items[khal_i][1] & 1].bits = KHAL_BITCAST(khal_uint, khal_float, sums[0]);
             __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#line 229 "memory.khal.c"
+#line 423 "memory.khal.c"
         }
     }
 }
