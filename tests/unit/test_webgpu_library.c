@@ -360,7 +360,7 @@ static khal_encoder* record(khal_device* device, khal_buffer* buffer)
     return encoder;
 }
 
-enum { LOST_BEFORE_SUBMIT, LOST_BEFORE_WRITE, LOST_BEFORE_READ, LOST_BEFORE_CREATE, LOST_BEFORE_MAP, LOST_BEFORE_WAIT, LOST_WAYS };
+enum { LOST_BEFORE_SUBMIT, LOST_BEFORE_WRITE, LOST_BEFORE_READ, LOST_BEFORE_CREATE, LOST_BEFORE_MAP, LOST_BEFORE_MANY, LOST_BEFORE_WAIT, LOST_WAYS };
 
 static void lost(khal_device* unused)
 {
@@ -381,6 +381,10 @@ static void lost(khal_device* unused)
         case LOST_BEFORE_WRITE: (void)!khal_buffer_write(buffer, 1, bytes, 5); break;
         case LOST_BEFORE_READ: CHECK(khal_buffer_read(buffer, 1, bytes, 5, KHAL_FOREVER) != KHAL_OK); break;
         case LOST_BEFORE_CREATE: CHECK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64}, &other) != KHAL_OK); break;
+        case LOST_BEFORE_MANY: /* what a backend does now and then is among it */
+            for (int i = 0; i < 3000; ++i)
+                (void)!khal_buffer_write(buffer, 4, bytes, 4);
+            break;
         case LOST_BEFORE_MAP: CHECK(khal_buffer_map(buffer, 0, 8, KHAL_MAP_READ, KHAL_FOREVER, &memory) != KHAL_OK); break;
         default: (void)!khal_ticket_wait(device, ticket, 1000000000); break;
         }

@@ -202,7 +202,10 @@ void wg_queue_stop(wg_device* device);    /* the thread of native callbacks; the
 void wg_queue_release(wg_device* device); /* the library's part, before the device goes (lock) */
 void wg_queue_close(wg_device* device);   /* after it */
 void wg_queue_advance(wg_device* device); /* after events: completes what is done (lock) */
-/* A write without a submit: the library's own memory for it goes back at the next submit. (lock) */
+/* Libraries give memory back when work is submitted: an empty submit, for those who write or drop buffers and submit nothing.
+ * (lock) */
+void wg_queue_tidy(wg_device* device);
+/* A write without a submit; tidies up now and then. (lock) */
 void wg_queue_wrote(wg_device* device, uint64_t size);
 khal_status wg_submit(khal_device* front, khal__submission* submission);
 khal_ticket wg_completed(khal_device* front);

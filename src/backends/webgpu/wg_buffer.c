@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#define TIDY_EVERY 64u /* buffers */
+
 /* Where bytes that belong to nobody begin. */
 static uint64_t end_of(const wg_buffer* buffer)
 {
@@ -16,6 +18,8 @@ khal_status wg_buffer_create(khal_buffer* front, const khal_buffer_desc* desc)
     buffer->serial = device->next_serial++;
     buffer->size = desc->size;
     buffer->allocated = (desc->size + 15) & ~(uint64_t)15;
+    if (buffer->serial % TIDY_EVERY == 0)
+        wg_queue_tidy(device);
     khal_status status = KHAL_OK;
     if (desc->size > 0) {
         const WGPUBufferDescriptor wanted = {.usage = WGPUBufferUsage_Storage | WGPUBufferUsage_Uniform |

@@ -237,10 +237,34 @@ typedef struct dawn_2025_instance {
     } features;
 } dawn_2025_instance;
 
+/* Its own descriptor, in the chain: no validation layers are looked for, and warnings go to the callback. */
+typedef struct dawn_2025_options {
+    WGPUChainedStruct* next;
+    WGPUSType type;
+    uint32_t path_count;
+    const char* const* paths;
+    void* platform;
+    uint32_t validation; /* 2: none */
+    uint32_t captures;
+    WGPUChainedStruct* log_next;
+    void (*log)(uint32_t level, WGPUStringView text, void*, void*);
+    void* log_user[2];
+} dawn_2025_options;
+#define DAWN_STYPE_INSTANCE ((WGPUSType)0x00050006)
+
+static void drop_log(uint32_t level, WGPUStringView text, void* user, void* unused)
+{
+    (void)level;
+    (void)text;
+    (void)user;
+    (void)unused;
+}
+
 WGPUInstance wg_library_create_instance(const wg_library* library)
 {
     if (library->dialect == WG_DIALECT_DAWN_2025) {
-        const dawn_2025_instance old = {NULL, {NULL, 0, 0}};
+        dawn_2025_options options = {.type = DAWN_STYPE_INSTANCE, .validation = 2, .log = drop_log};
+        const dawn_2025_instance old = {(WGPUChainedStruct*)&options, {NULL, 0, 0}};
         WGPUInstanceDescriptor desc = {0};
         _Static_assert(sizeof old == sizeof desc, "both descriptors have the same size");
         memcpy(&desc, &old, sizeof old);
@@ -337,14 +361,24 @@ static WGPUAdapter request_adapter(const wg_library* library, WGPUInstance insta
     return wait_for(library, instance, a);
 }
 
+#define WORTHLESS 5
+
 static int rank(const wg_library* library, WGPUAdapter adapter)
 {
     WGPUAdapterInfo info = {0};
     if (library->f.AdapterGetInfo(adapter, &info) != WGPUStatus_Success)
         return 4;
     const WGPUAdapterType type = info.adapterType;
+    const bool is_null = info.backendType == WGPUBackendType_Null;
     library->f.AdapterInfoFreeMembers(info);
-    return type == WGPUAdapterType_DiscreteGPU ? 0 : type == WGPUAdapterType_IntegratedGPU ? 1 : type != WGPUAdapterType_CPU ? 2 : 3;
+    if (is_null)
+        return WORTHLESS;
+    switch (type) {
+    case WGPUAdapterType_DiscreteGPU: return 0;
+    case WGPUAdapterType_IntegratedGPU: return 1;
+    case WGPUAdapterType_CPU: return 3;
+    default: return 2;
+    }
 }
 
 static bool is_same(const wg_library* library, WGPUAdapter a, WGPUAdapter b)
@@ -373,7 +407,7 @@ uint32_t wg_library_adapters(const wg_library* library, WGPUInstance instance, u
                              char* reason, size_t reason_size)
 {
     WGPUAdapter found[MOST_ADAPTERS];
-    uint32_t count = 0;
+    uint32_t count = 0; /* Dawn's null backend, which runs nothing, does not count */
     reason[0] = 0;
     if (library->f.InstanceEnumerateAdapters != NULL) {
         const size_t all = library->f.InstanceEnumerateAdapters(instance, NULL, NULL);
@@ -392,19 +426,19 @@ uint32_t wg_library_adapters(const wg_library* library, WGPUInstance instance, u
             WGPUAdapter adapter = request_adapter(library, instance, ways[i].power, ways[i].fallback, why, sizeof why);
             if (adapter == NULL && i == 0)
                 snprintf(reason, reason_size, "%.*s", (int)reason_size - 1, why);
-            for (uint32_t j = 0; adapter != NULL && j < count; ++j)
-                if (is_same(library, found[j], adapter)) {
-                    library->f.AdapterRelease(adapter);
-                    adapter = NULL;
-                }
-            if (adapter != NULL)
+            bool is_wanted = adapter != NULL && rank(library, adapter) < WORTHLESS;
+            for (uint32_t j = 0; is_wanted && j < count; ++j)
+                is_wanted = !is_same(library, found[j], adapter);
+            if (is_wanted)
                 found[count++] = adapter;
+            else if (adapter != NULL)
+                library->f.AdapterRelease(adapter);
         }
     }
     if (count == 0 && reason[0] == 0)
         snprintf(reason, reason_size, "%s finds no adapter", library->name);
     uint32_t kept = 0;
-    for (int r = 0; r <= 4; ++r)
+    for (int r = 0; r < WORTHLESS; ++r)
         for (uint32_t i = 0; i < count; ++i)
             if (found[i] != NULL && rank(library, found[i]) == r) {
                 if (kept < capacity)

@@ -11,6 +11,8 @@
 #define LOOK_NS 4000u         /* wg_completed looks for events at most so often */
 #define WRITES_PENDING 1024u  /* writes without a submit, */
 #define BYTES_PENDING (32u << 20) /* and their bytes, before one is made for them */
+#define OWN_SUBMITS 256u /* between two marks; the front bounds its own submissions, these are bounded here */
+#define OWN_MARKS 2u
 
 typedef struct result {
     wg_chunk* chunk;
@@ -55,6 +57,7 @@ struct wg_queue {
     int64_t zero_low, zero_high;
     uint32_t writes_pending;
     uint64_t bytes_pending;
+    uint32_t own_submits, own_marks; /* since the last mark; marks that the library has not reached */
 
     /* Submissions from the first one with a native callback on, until the thread has caught up. */
     khal__submission *pending_first, *pending_last;
@@ -94,6 +97,33 @@ khal_status wg_recorder_begin(wg_recorder* recorder, wg_device* device)
     return KHAL_OK;
 }
 
+static void on_mark(WGPUQueueWorkDoneStatus status, WGPUStringView message, void* user, void* unused)
+{
+    (void)status;
+    (void)message;
+    (void)unused;
+    wg_device* device = user;
+    --device->outstanding;
+    --device->run->own_marks;
+}
+
+/* Work of our own that nobody waits for stays within bounds. The lock may be let go meanwhile. */
+static void hold_back(wg_device* device)
+{
+    wg_queue* queue = device->run;
+    if (++queue->own_submits < OWN_SUBMITS)
+        return;
+    queue->own_submits = 0;
+    ++queue->own_marks;
+    ++device->outstanding;
+    const WGPUQueueWorkDoneCallbackInfo callback = {
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_mark, .userdata1 = device};
+    device->library->f.QueueOnSubmittedWorkDone(device->queue, callback);
+    for (uint32_t turn = 0; queue->own_marks > OWN_MARKS;)
+        if (!wg_wait_turn(device, &turn, UINT64_MAX))
+            break;
+}
+
 /* Finish, and submit where the library had nothing against it: an unfinished encoder is freed as a whole, a finished command
  * buffer is not, and a wrong one ends the process. */
 khal_status wg_recorder_end(wg_recorder* recorder, khal_status status)
@@ -127,6 +157,8 @@ khal_status wg_recorder_end(wg_recorder* recorder, khal_status status)
         f->CommandBufferRelease(commands);
     if (status != KHAL_OK)
         wg_dispatch_abandon(recorder);
+    else if (recorder->submission == NULL)
+        hold_back(device);
     return status;
 }
 
@@ -670,14 +702,16 @@ void wg_queue_wrote(wg_device* device, uint64_t size)
 {
     wg_queue* queue = device->run;
     queue->bytes_pending += size;
-    if (++queue->writes_pending < WRITES_PENDING && queue->bytes_pending < BYTES_PENDING)
-        return;
-    queue->writes_pending = 0;
-    queue->bytes_pending = 0;
-    wg_scope_begin(device);
-    device->library->f.QueueSubmit(device->queue, 0, NULL);
-    char message[8];
-    (void)wg_scope_take(device, message, sizeof message);
+    if (++queue->writes_pending >= WRITES_PENDING || queue->bytes_pending >= BYTES_PENDING)
+        wg_queue_tidy(device);
+}
+
+/* Through an encoder, which tells of a device that is gone: submitting to one ends the process in one library. */
+void wg_queue_tidy(wg_device* device)
+{
+    wg_recorder recorder;
+    if (wg_recorder_begin(&recorder, device) == KHAL_OK)
+        (void)wg_recorder_end(&recorder, KHAL_OK);
     wg_events(device);
     wg_queue_advance(device);
 }
