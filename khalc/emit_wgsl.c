@@ -108,6 +108,45 @@ static void name_module(kc_wgsl* em, khal_wgsl_kernel* out)
     }
 }
 
+static void name_record(kc_wgsl* em, const kc_type* t)
+{
+    while (t->kind == KC_TYPE_ARRAY)
+        t = t->element;
+    if (t->kind == KC_TYPE_STRUCT)
+        kc_wgsl_type(em, t);
+}
+
+static void name_record_of(kc_expr** slot, void* user)
+{
+    name_record(user, (*slot)->type);
+}
+
+static void name_records_in(kc_stmt* s, void* user)
+{
+    if (s->kind == KC_ST_DECLARE)
+        name_record(user, s->var->type);
+    kc_stmt_walk_exprs(s, name_record_of, user);
+}
+
+/* Before any variable of a function gets a name, which must not hide a record's. */
+static void name_records(kc_wgsl* em)
+{
+    for (kc_function* f = em->m->functions; f; f = f->next) {
+        if (!f->pass_data)
+            continue;
+        for (uint32_t i = 0; i < f->param_count && f != em->kernel; i++)
+            name_record(em, f->params[i]->type);
+        name_record(em, f->result);
+        kc_block_walk(&f->body, name_records_in, em);
+    }
+    for (uint32_t i = 0; i < em->kernel->local_count; i++)
+        if (kc_wgsl_var_of(em, em->kernel->locals[i])->is_used)
+            name_record(em, em->kernel->locals[i]->type);
+    for (uint32_t i = 0; i < em->m->constant_count; i++)
+        if (em->m->constants[i]->pass_data)
+            name_record(em, em->m->constants[i]->type);
+}
+
 /* ---- declarations ------------------------------------------------------------------------------ */
 
 static void put_buffers(kc_wgsl* em, kc_text* out)
@@ -168,6 +207,7 @@ static void put_initialiser(kc_wgsl* em, kc_text* out, const kc_expr* e)
         kc_put(out, kc_wgsl_text(em, e));
         return;
     }
+    kc_wgsl_check_length(em, e);
     const bool is_long = e->type->kind == KC_TYPE_ARRAY && e->arg_count > 8;
     kc_putf(out, "%s(", kc_wgsl_type(em, e->type));
     for (uint32_t i = 0; i < e->arg_count; i++) {
@@ -387,6 +427,7 @@ bool kc_emit_wgsl(kc_module* m, kc_function* kernel, const khal_kernel_info* inf
     scan(&em);
     scan_constants(&em);
     name_module(&em, out);
+    name_records(&em);
     put_constants(&em, &declarations);
     put_locals(&em, &declarations, out);
     put_buffers(&em, &declarations);

@@ -36,6 +36,8 @@ enum {
 
 /* Of statements: Dawn takes 127 of its own levels, and counts an `if` and its block as two, each `else if` as one. */
 #define KC_WGSL_MAX_NESTING 60
+/* Of an array's constructor, in Dawn. */
+#define KC_WGSL_MAX_ELEMENTS 32767u
 
 typedef struct kc_w {
     const char* s;
@@ -108,6 +110,7 @@ const char* kc_wgsl_at(kc_wgsl* em, kc_w c, int prec);
 const char* kc_wgsl_argument(kc_wgsl* em, kc_w c); /* of a call: `f(a < b, c > d)` would be a template of WGSL's */
 kc_w kc_wgsl_let(kc_wgsl* em, kc_w c); /* as a name */
 const char* kc_wgsl_int(kc_wgsl* em, const kc_type* t, uint64_t bits);
+void kc_wgsl_check_length(kc_wgsl* em, const kc_expr* e); /* of a list of values */
 bool kc_wgsl_same(const kc_expr* a, const kc_expr* b);
 kc_w kc_wgsl_shared_index(kc_wgsl* em, const kc_expr* place); /* of a place in a buffer that functions reach */
 bool kc_wgsl_is_shared(const kc_wgsl* em, const kc_expr* place);

@@ -530,9 +530,17 @@ static kc_w bitcast(kc_wgsl* em, const kc_expr* e)
                    a, a);
 }
 
+void kc_wgsl_check_length(kc_wgsl* em, const kc_expr* e)
+{
+    if (e->arg_count > KC_WGSL_MAX_ELEMENTS)
+        kc_refuse(em->m, em->kernel, e->loc, KC_DIAG_TARGET_LIMIT,
+                  "an array of %u values; WGSL takes %u", e->arg_count, KC_WGSL_MAX_ELEMENTS);
+}
+
 /* A constructor with a list of arguments. */
 static kc_w construct(kc_wgsl* em, const kc_expr* e)
 {
+    kc_wgsl_check_length(em, e);
     kc_text list = {0};
     bool is_const = true;
     uint16_t depth = 0;

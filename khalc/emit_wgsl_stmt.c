@@ -278,11 +278,30 @@ static search exits_of(kc_stmt* s)
     return found;
 }
 
+/* `else if`s count as levels in some libraries: a chain that is long goes on after it, in a second `if`. */
+#define MAX_CHAIN 30
+
+static uint32_t chain_length(const kc_stmt* s)
+{
+    uint32_t n = 0;
+    while (s->orelse.first && s->orelse.first == s->orelse.last &&
+           s->orelse.first->kind == KC_ST_IF) {
+        s = s->orelse.first;
+        n++;
+    }
+    return n;
+}
+
 static bool if_stmt(kc_wgsl* em, kc_stmt* s)
 {
     const char* lead = "";
     bool ends = true;
     int depth = 0; /* of `else if`s */
+    const char* goes_on = NULL;
+    if (chain_length(s) > MAX_CHAIN) {
+        goes_on = kc_format(em->m->arena, "khal_t%u", ++em->temp_count);
+        kc_wgsl_line(em, "var %s = false;", goes_on);
+    }
     for (;;) {
         /* a condition that needs variables of its own can't follow `else` */
         kc_text spilled = {0};
@@ -309,6 +328,18 @@ static bool if_stmt(kc_wgsl* em, kc_stmt* s)
         close(em);
         kc_stmt* only = s->orelse.first;
         if (!is_nested && only && only == s->orelse.last && only->kind == KC_ST_IF) {
+            if (depth == MAX_CHAIN && goes_on) {
+                kc_wgsl_line(em, "} else {");
+                kc_wgsl_line(em, "    %s = true;", goes_on);
+                kc_wgsl_line(em, "}");
+                kc_wgsl_line(em, "if (%s) {", goes_on);
+                em->nesting -= depth;
+                open(em);
+                put_block(em, &s->orelse);
+                close(em);
+                kc_wgsl_line(em, "}");
+                return false;
+            }
             s = only;
             lead = "} else ";
             depth++;
