@@ -166,7 +166,12 @@ static kc_w push_word(kc_wgsl* em, const kc_expr* e)
 kc_w kc_wgsl_place(kc_wgsl* em, const kc_expr* e)
 {
     switch (e->kind) {
-    case KC_EX_VAR: return name(kc_wgsl_name_of(em, e->u.var));
+    case KC_EX_VAR: {
+        kc_w c = name(kc_wgsl_name_of(em, e->u.var));
+        c.is_const = e->u.var->kind == KC_VAR_CONSTANT &&
+                     !kc_wgsl_var_of(em, e->u.var)->is_table_in_function;
+        return c;
+    }
     case KC_EX_INDEX: {
         if (e->args[0]->kind == KC_EX_VAR && e->args[0]->u.var == em->kernel->push)
             return push_word(em, e);
