@@ -658,8 +658,11 @@ static void store_candidate(kc_lowerer* lw, const kc_spot* spot, kc_root* root, 
 
 void kc_spot_store(kc_lowerer* lw, const kc_spot* spot, kc_expr* value)
 {
+    const kc_type* t = value->type;
     const bool is_whole_element = spot->memory && spot->memory->element;
-    if (candidate_count(spot) > 1 || (!is_whole_element && kc_is_vector(value->type)))
+    const bool is_one_part =
+        !kc_is_vector(t) || (t->size <= 4 && t->count != 3 && !spot->lane_count);
+    if (candidate_count(spot) > 1 || !(is_whole_element || is_one_part))
         value = variable_or_keep(lw, value);
     if (spot->memory)
         each_candidate(lw, spot, store_candidate, value);

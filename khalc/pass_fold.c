@@ -246,6 +246,8 @@ static kc_expr* fold_bitcast(kc_module* m, kc_expr* e)
     kc_expr* a = e->args[0];
     if (e->type == a->type)
         return a;
+    if (a->kind == KC_EX_BITCAST && a->args[0]->type == e->type && kc_lane_count(a->type) != 3)
+        return a->args[0];
     if (a->kind != KC_EX_CONST || !kc_is_scalar(e->type))
         return e;
     if (e->type->kind == KC_TYPE_INT)

@@ -77,7 +77,9 @@ static void collect_names(kc_printer* p, kc_function* f)
     p->name_count = 0;
     for (uint32_t i = 0; i < p->m->constant_count; i++)
         add_name(p, p->m->constants[i]->name);
-    const bool has_params = !f->buffer_count && !f->push; /* else other variables stand for them */
+    bool has_params = !f->buffer_count && !f->push; /* else other variables stand for them */
+    for (uint32_t i = 0; i < f->local_count; i++)
+        has_params &= !f->locals[i]->param;
     for (uint32_t i = 0; has_params && i < f->param_count; i++)
         add_name(p, f->params[i]->name);
     for (uint32_t i = 0; i < f->local_count; i++)
