@@ -311,7 +311,8 @@ static void records_in_buffers_are_words(void** state)
     kc_var* a = param("a", global(r));
     kc_var* out = param("out", global(u64));
     kc_var* i = param("i", ir.u32);
-    store(at(get(out)), kc_ex_load(ir.m, kc_ex_field(ir.m, element(a, get(i)), 2)));
+    kc_expr* l = kc_ex_load(ir.m, kc_ex_field(ir.m, element(a, get(i)), 2));
+    store(at(get(out)), binary(KC_OP_ADD, l, kc_ex_const_int(ir.m, u64, 1)));
     store(kc_ex_field(ir.m, element(a, get(i)), 0), real(1));
     store(kc_ex_field(ir.m, element(a, number(1)), 1), kc_ex_const_int(ir.m, u16, 7));
     lower_for(&none);
