@@ -2,8 +2,9 @@
 #
 # Compiles a file of OpenCL C kernels into `target`, which can then include "<name>.khal.h". NAME is the prefix of
 # everything in that header; the default is the file's name without extension. TARGETS is what to compile for: all that there
-# are where it is not given; a kernel that a named target can't have is an error, else a warning. OPTIONS go to khalc (-I, -D, ...). Files that the
-# source includes are found by themselves; DEPENDS names others. The target must link to khal::khal or khal::khal_static.
+# are where it is not given; a kernel that a named target can't have is an error, else a warning. OPTIONS go to khalc (-I, -D,
+# ...). Files that the source includes are found by themselves; DEPENDS names others. The target must link to khal::khal or
+# khal::khal_static.
 
 cmake_policy(PUSH)
 cmake_policy(VERSION 3.21)

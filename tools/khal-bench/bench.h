@@ -14,9 +14,10 @@ typedef struct bench_options {
     const char* kernel; /* NULL: all */
 } bench_options;
 
-/* Both return the exit status. */
+/* All return the exit status. */
 int bench_cpu(const bench_options* options);
 int bench_noop(const bench_options* options);
+int bench_webgpu(const bench_options* options);
 
 /* ---- measuring (main.c) ---------------------------------------------------------------------- */
 

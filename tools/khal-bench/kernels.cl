@@ -86,3 +86,14 @@ void mandelbrot(__global uint* out, uint width, uint height)
     }
     out[y * width + x] = k;
 }
+
+__kernel __attribute__((reqd_work_group_size(16, 16, 1)))
+void stencil(__global float* out, __global const float* in, uint width, uint height)
+{
+    uint x = get_global_id(0), y = get_global_id(1);
+    if (x == 0 || y == 0 || x + 1 >= width || y + 1 >= height) {
+        return;
+    }
+    uint i = y * width + x;
+    out[i] = 0.2f * (in[i] + in[i - 1] + in[i + 1] + in[i - width] + in[i + width]);
+}

@@ -6,16 +6,20 @@
 #include <time.h>
 
 static const char usage[] =
-    "usage: khal-bench [options] cpu|noop\n"
+    "usage: khal-bench [options] cpu|noop|webgpu\n"
     "Measures khal beside plain programs that do the same, in one process.\n"
     "\n"
     "  cpu              kernels beside OpenMP loops and the machine's OpenCL devices, the smallest "
     "dispatch,\n"
     "                   opening a device, and what noop measures\n"
+    "  webgpu           dispatches, transfers, start-up, memory and kernels beside a plain program "
+    "over the same\n"
+    "                   library (KHAL_WEBGPU_LIBRARY) and adapter\n"
     "  noop             what the front costs: a dispatch on a device that runs nothing\n"
     "\n"
     "  --rounds N       measurements of each (7)\n"
-    "  --kernel NAME    only add_assign, matmul, reduce, nbody or mandelbrot\n"
+    "  --kernel NAME    only add_assign, matmul, reduce, nbody, mandelbrot (cpu) or stencil "
+    "(webgpu)\n"
     "  --no-opencl      leave OpenCL devices out\n"
     "  --help           this text\n"
     "  --version        the library's version\n"
@@ -89,7 +93,7 @@ int main(int argc, char** argv)
             options.rounds = (uint32_t)rounds;
         } else if (strcmp(argv[i], "--kernel") == 0 && i + 1 < argc) {
             options.kernel = argv[++i];
-            bool known = false;
+            bool known = strcmp(options.kernel, "stencil") == 0;
             for (int k = 0; k < BENCH_KERNEL_COUNT; k++) {
                 known = known || strcmp(bench_works[k].name, options.kernel) == 0;
             }
@@ -113,6 +117,9 @@ int main(int argc, char** argv)
             status = status ? status : front;
         }
         return status;
+    }
+    if (what && strcmp(what, "webgpu") == 0) {
+        return bench_webgpu(&options);
     }
     if (what && strcmp(what, "noop") == 0) {
         return bench_noop(&options);
