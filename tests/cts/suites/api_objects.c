@@ -640,7 +640,12 @@ static void library_kernels(cts* t)
         khal_function* function = NULL;
         const char* name = khal_module_get_kernel_name(module, i);
         CTS_CHECK(t, strcmp(name, workitem_library.kernels[i].name) == 0);
-        if (!CTS_OK(t, khal_function_create(module, &(khal_function_desc){.entry_point = name}, &function))) continue;
+        const khal_function_desc desc = {.entry_point = name};
+        if ((workitem_library.kernels[i].flags & KHAL_KERNEL_HAS_FP64) != 0 && (cts_info(t)->features & KHAL_FEATURE_FP64) == 0) {
+            CTS_ERROR(t, khal_function_create(module, &desc, &function), KHAL_ERROR_FUNCTION_LIMIT);
+            continue;
+        }
+        if (!CTS_OK(t, khal_function_create(module, &desc, &function))) continue;
         CTS_CHECK(t, strcmp(khal_function_get_info(function)->name, name) == 0);
         khal_function_release(function);
     }

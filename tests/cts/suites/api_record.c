@@ -28,7 +28,7 @@ static void wrong_dispatches(cts* t)
 {
     khal_function *add = cts_function(t, &workitem_library, "add"), *copy = cts_function(t, &workitem_library, "copy");
     khal_function *fixed = cts_function(t, &workitem_library, "fixed_size"), *local = cts_function(t, &workitem_library, "needs_local");
-    khal_function* structs = cts_function(t, &workitem_library, "structs");
+    khal_function* structs = cts_function(t, &workitem_library, "packed_structs"); /* of 7 bytes */
     khal_buffer *a = cts_buffer_of(t, NULL, 64, 4), *b = cts_buffer_of(t, NULL, 64, 4), *tiny = cts_buffer_of(t, NULL, 3, 1);
     khal_buffer *odd = cts_buffer_of(t, NULL, 62, 1), *no_storage = cts_buffer(t, .size = 64, .usage = KHAL_USAGE_COPY_DST);
     khal_buffer* counts = cts_buffer(t, .size = 32, .usage = KHAL_USAGE_INDIRECT | KHAL_USAGE_COPY_DST);
@@ -51,7 +51,7 @@ static void wrong_dispatches(cts* t)
     WRONG(SLICE_RANGE, .function = add, .grid = one, .bindings = &beyond, .binding_count = 1, .push_constants = &n, .push_constant_size = 4);
     WRONG(BINDING_TOO_SMALL, .function = add, .grid = one, .bindings = &small, .binding_count = 1, .push_constants = &n, .push_constant_size = 4);
     WRONG(BINDING_ELEMENT_SIZE, .function = add, .grid = one, .bindings = &not_whole, .binding_count = 1, .push_constants = &n, .push_constant_size = 4);
-    WRONG(BINDING_ELEMENT_SIZE, .function = structs, .grid = one, .bindings = two_structs, .binding_count = 2, .push_constants = &n, .push_constant_size = 4);
+    WRONG(BINDING_ELEMENT_SIZE, .function = structs, .grid = one, .bindings = two_structs, .binding_count = 2);
     WRONG(BUFFER_USAGE, .function = add, .grid = one, .bindings = &not_bindable, .binding_count = 1, .push_constants = &n, .push_constant_size = 4);
     WRONG(LOCAL_COUNT, .function = local, .grid = one, .bindings = two, .binding_count = 1);
     WRONG(LOCAL_COUNT, .function = copy, .grid = one, .bindings = two, .binding_count = 2, .local_sizes = &bytes, .local_count = 1);
