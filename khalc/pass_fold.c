@@ -296,6 +296,30 @@ static kc_expr* fold_address(kc_module* m, kc_expr* e)
     return place->kind == KC_EX_DEREF && place->args[0]->type == e->type ? place->args[0] : e;
 }
 
+/* The scalar that is lane `lane` of a vector made of scalars; NULL where it is not known. */
+static kc_expr* composed_lane(const kc_expr* vector, uint32_t lane)
+{
+    if (vector->kind == KC_EX_COMPOSE && vector->arg_count == vector->type->count)
+        return vector->args[lane];
+    return NULL;
+}
+
+/* Each part is used once at most, so that nothing is computed twice. */
+static kc_expr* fold_swizzle(kc_module* m, kc_expr* e)
+{
+    kc_expr* parts[KC_MAX_LANES];
+    uint32_t used = 0;
+    const uint32_t count = e->u.lanes.count;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t lane = e->u.lanes.index[i];
+        parts[i] = composed_lane(e->args[0], lane);
+        if (!parts[i] || (used >> lane & 1))
+            return e;
+        used |= 1u << lane;
+    }
+    return count == 1 ? parts[0] : at(kc_ex_list(m, KC_EX_COMPOSE, e->type, count, parts), e);
+}
+
 static kc_expr* fold_node(kc_module* m, kc_expr* e)
 {
     switch (e->kind) {
@@ -306,6 +330,7 @@ static kc_expr* fold_node(kc_module* m, kc_expr* e)
     case KC_EX_BINARY: return fold_binary(m, e);
     case KC_EX_CONVERT: return fold_convert(m, e);
     case KC_EX_BITCAST: return fold_bitcast(m, e);
+    case KC_EX_SWIZZLE: return fold_swizzle(m, e);
     case KC_EX_DEREF: return fold_deref(m, e);
     case KC_EX_ADDRESS: return fold_address(m, e);
     case KC_EX_OFFSET: return is_int_zero(e->args[1]) ? e->args[0] : e;
