@@ -2,6 +2,7 @@
  * fills at any byte. Kernels are written by hand here, by the ABI of khal/library.h. Skipped where there is no device,
  * unless KHAL_CTS_REQUIRE asks for webgpu. */
 #include "front.h"
+#include "spirv_words.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -707,9 +708,8 @@ static void foreign_code(void** state)
     khal_module* module;
     khal_function* function;
     OK(khal_module_load(device, &(khal_module_desc){.code = foreign_text, .code_size = sizeof foreign_text}, &module));
-    const khal_binding_desc layout[3] = {{2, 1, KHAL_ARG_BUFFER, KHAL_ACCESS_READ, 4},
-                                         {0, 0, KHAL_ARG_BUFFER, 0, 4},
-                                         {0, 3, KHAL_ARG_CONSTANT, 0, 4}};
+    const khal_binding_desc layout[3] = {
+        {2, 1, KHAL_ARG_BUFFER, KHAL_ACCESS_READ, 4}, {0, 0, KHAL_ARG_BUFFER, 0, 4}, {0, 3, KHAL_ARG_CONSTANT, 0, 4}};
     const uint32_t offset = 100;
     const int32_t negative = -30;
     const float factor = 2.5f;
@@ -767,11 +767,9 @@ static void foreign_code(void** state)
     FAILS(BINDING_ALIAS, run(&meeting, 1));
     /* By the code's own layout: groups and bindings in order, the push constants left out. */
     khal_function* reflected;
-    OK(khal_function_create(module,
-                            &(khal_function_desc){.push_constant_size = 8,
-                                                  .specializations = constants,
-                                                  .specialization_count = 4},
-                            &reflected));
+    OK(khal_function_create(
+        module, &(khal_function_desc){.push_constant_size = 8, .specializations = constants, .specialization_count = 4},
+        &reflected));
     assert_int_equal(khal_function_get_info(reflected)->binding_count, 3);
     const call own = {.function = reflected,
                       .grid = khal_groups(8, 1, 1),
@@ -806,6 +804,102 @@ static void foreign_code(void** state)
     khal_function_release(function);
     khal_module_release(module);
     assert_int_equal(khal_device_wait(device, KHAL_FOREVER), KHAL_EXECUTION_FAILED);
+}
+
+/* to[id.x] = to[id.x] + the constant 5 (id 9) + the word at `addend`, which is a constant or a push constant. */
+#define SPIRV_ADD(declarations, annotations, addend)                                                                   \
+    {SPIRV_HEADER(100),                                                                                                \
+     SPV(Capability, 1),                                                                                               \
+     SPV(MemoryModel, 0, 1),                                                                                           \
+     SPV(EntryPoint, 5, 3, SPIRV_MAIN, 11),                                                                            \
+     SPV(ExecutionMode, 3, 17, 4, 1, 1),                                                                               \
+     SPV(Decorate, 11, KHAL__DECORATION_BUILT_IN, 28),                                                                 \
+     SPV(Decorate, 5, KHAL__DECORATION_ARRAY_STRIDE, 4),                                                               \
+     SPV(Decorate, 6, KHAL__DECORATION_BLOCK),                                                                         \
+     SPV(MemberDecorate, 6, 0, KHAL__DECORATION_OFFSET, 0),                                                            \
+     SPV(Decorate, 8, KHAL__DECORATION_DESCRIPTOR_SET, 0),                                                             \
+     SPV(Decorate, 8, KHAL__DECORATION_BINDING, 2),                                                                    \
+     SPV(Decorate, 16, KHAL__DECORATION_SPEC_ID, 9),                                                                   \
+     annotations SPV(TypeVoid, 1),                                                                                     \
+     SPV(TypeFunction, 2, 1),                                                                                          \
+     SPV(TypeInt, 4, 32, 0),                                                                                           \
+     SPV(TypeRuntimeArray, 5, 4),                                                                                      \
+     SPV(TypeStruct, 6, 5),                                                                                            \
+     SPV(TypePointer, 7, KHAL__CLASS_STORAGE_BUFFER, 6),                                                               \
+     SPV(Variable, 7, 8, KHAL__CLASS_STORAGE_BUFFER),                                                                  \
+     SPV(TypeVector, 10, 4, 3),                                                                                        \
+     SPV(TypePointer, 9, 1, 10),                                                                                       \
+     SPV(Variable, 9, 11, 1),                                                                                          \
+     SPV(Constant, 4, 12, 0),                                                                                          \
+     SPV(TypePointer, 13, KHAL__CLASS_STORAGE_BUFFER, 4),                                                              \
+     SPV(TypePointer, 14, 1, 4),                                                                                       \
+     SPV(SpecConstant, 4, 16, 5),                                                                                      \
+     declarations SPV(Function, 1, 3, 0, 2),                                                                           \
+     SPV(Label, 20),                                                                                                   \
+     SPV(AccessChain, 14, 21, 11, 12),                                                                                 \
+     SPV(Load, 4, 22, 21),                                                                                             \
+     SPV(AccessChain, 13, 23, 8, 12, 22),                                                                              \
+     SPV(Load, 4, 24, 23),                                                                                             \
+     SPV(IAdd, 4, 25, 24, 16),                                                                                         \
+     addend SPV(IAdd, 4, 27, 25, 26),                                                                                  \
+     SPV(Store, 23, 27),                                                                                               \
+     SPV0(Return),                                                                                                     \
+     SPV0(FunctionEnd)}
+#define BODY(...) __VA_ARGS__
+static const uint32_t spirv_add[] = SPIRV_ADD(BODY(SPV(Constant, 4, 26, 70), ), BODY(), BODY());
+static const uint32_t spirv_push[] = SPIRV_ADD(
+    BODY(SPV(TypeStruct, 30, 4), SPV(TypePointer, 31, KHAL__CLASS_PUSH_CONSTANT, 30),
+         SPV(Variable, 31, 32, KHAL__CLASS_PUSH_CONSTANT), SPV(TypePointer, 33, KHAL__CLASS_PUSH_CONSTANT, 4), ),
+    BODY(SPV(Decorate, 30, KHAL__DECORATION_BLOCK), SPV(MemberDecorate, 30, 0, KHAL__DECORATION_OFFSET, 0), ),
+    BODY(SPV(AccessChain, 33, 34, 32, 12), SPV(Load, 4, 26, 34), ));
+
+static void foreign_spirv(void** state)
+{
+    (void)state;
+    const uint32_t constant = 900, push = 4000;
+    const khal_specialization specialization = {9, 4, &constant};
+    for (int way = 0; way < 2; ++way) {
+        khal_module* module = NULL;
+        khal_function* function = NULL;
+        uint32_t words[40], out[40];
+        for (uint32_t i = 0; i < 40; ++i)
+            words[i] = i;
+        khal_buffer* buffer = buffer_of(words, sizeof words);
+        const khal_status status =
+            way == 0 ? khal_module_load(device, &(khal_module_desc){.code = spirv_add, .code_size = sizeof spirv_add},
+                                        &module)
+                     : khal_module_load(device, &(khal_module_desc){.code = spirv_push, .code_size = sizeof spirv_push},
+                                        &module);
+        if (way == 1 && status != KHAL_OK) { /* a library without push constants */
+            assert_int_equal(khal_error_get()->id, KHAL_ERROR_MODULE_COMPILE);
+            khal_buffer_release(buffer);
+            continue;
+        }
+        OK(status);
+        OK(khal_function_create(
+            module, &(khal_function_desc){.specializations = &specialization, .specialization_count = 1}, &function));
+        const khal_kernel_info* info = khal_function_get_info(function);
+        assert_int_equal(info->binding_count, 1);
+        assert_int_equal(info->push_constant_size, way == 0 ? 0 : 4);
+        assert_int_equal(info->workgroup_size[0], 4);
+        /* Where it can be bound, and where it can't. */
+        for (uint32_t first = 0; first < 2; ++first) {
+            const call c = {.function = function,
+                            .grid = khal_threads(12, 1, 1),
+                            .slices = {{buffer, first * 20, 48, 4}},
+                            .slice_count = 1,
+                            .push = &push,
+                            .push_size = way == 0 ? 0 : 4};
+            OK(run(&c, 1));
+            for (uint32_t i = 0; i < 12; ++i)
+                words[first * 5 + i] += constant + (way == 0 ? 70 : push);
+        }
+        read_back(buffer, out, sizeof out);
+        assert_memory_equal(out, words, sizeof out);
+        khal_buffer_release(buffer);
+        khal_function_release(function);
+        khal_module_release(module);
+    }
 }
 
 static void foreign_code_that_is_wrong(void** state)
@@ -872,6 +966,7 @@ static int all_tests(void)
         TEST(copies_at_any_byte),
         TEST(large_copies_and_fills),
         TEST(foreign_code),
+        TEST(foreign_spirv),
         TEST(foreign_code_that_is_wrong),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
