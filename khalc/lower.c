@@ -60,49 +60,6 @@ void kc_keep_kernel(kc_module* m, const kc_function* keep)
     drop_unused_constants(m);
 }
 
-typedef struct kc_double_search {
-    kc_module* m;
-    kc_function* f;
-    kc_loc loc; /* of the statement */
-} kc_double_search;
-
-static void refuse_double(kc_double_search* search, const kc_type* t, kc_loc loc)
-{
-    if (kc_is_pointer(t))
-        t = t->element;
-    if (kc_type_has_doubles(t))
-        kc_refuse(search->m, search->f, loc.file ? loc : search->loc, KC_DIAG_TARGET_DOUBLE,
-                  "%s has no double", search->m->target->name);
-}
-
-static void refuse_double_expr(kc_expr** slot, void* search)
-{
-    refuse_double(search, (*slot)->type, (*slot)->loc);
-}
-
-static void refuse_double_stmt(kc_stmt* s, void* user)
-{
-    kc_double_search* search = user;
-    search->loc = s->loc;
-    if (s->kind == KC_ST_DECLARE)
-        refuse_double(search, s->var->type, s->var->loc);
-    kc_stmt_walk_exprs(s, refuse_double_expr, search);
-}
-
-static void refuse_doubles(kc_module* m)
-{
-    kc_pass_usage(m);
-    for (kc_function* f = m->functions; f; f = f->next) {
-        kc_double_search search = {.m = m, .f = f, .loc = f->loc};
-        for (uint32_t i = 0; i < f->param_count; i++)
-            refuse_double(&search, f->params[i]->type, f->params[i]->loc);
-        for (uint32_t i = 0; i < f->local_count; i++)
-            refuse_double(&search, f->locals[i]->type, f->locals[i]->loc);
-        kc_block_walk(&f->body, refuse_double_stmt, &search);
-    }
-    kc_drop_refused(m);
-}
-
 bool kc_lower(kc_module* m, const kc_target* target)
 {
     static const kc_lowering passes[] = {
@@ -111,8 +68,9 @@ bool kc_lower(kc_module* m, const kc_target* target)
         {kc_lower_barriers, true},
     };
     m->target = target;
-    if (!target->has_double)
-        refuse_doubles(m);
+    kc_pass_usage(m);
+    kc_refuse_unsupported(m, target);
+    kc_drop_refused(m);
     kc_pass_inline(m, target->has_pointers ? KC_INLINE_BARRIERS : KC_INLINE_POINTERS);
     kc_pass_fold(m);
     kc_pass_prune(m);

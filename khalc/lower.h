@@ -44,6 +44,7 @@ typedef struct kc_target {
     bool has_int8, has_int16, has_int64;
     bool has_half, has_double;
     bool has_int64_atomics;
+    bool has_printf;
     bool has_labels;           /* BREAK and CONTINUE of any statement around */
     bool has_fall_through;
     bool has_free_barriers;    /* a barrier may depend on anything, and an early return before one is legal */
@@ -59,7 +60,8 @@ bool kc_lower(kc_module* m, const kc_target* target);
  * pass goes on with something that is well formed, or leaves the function as it is: it is gone before the next pass runs. */
 void kc_refuse(kc_module* m, kc_function* f, kc_loc loc, kc_diag_id id, const char* format, ...)
     __attribute__((format(printf, 5, 6)));
-/* Refuses what no pass can make up for: double, printf, atomics of 64 bits. Needs kc_pass_usage. (refuse.c) */
+/* What kc_lower begins with: refuses what no pass can make up for, double, printf and atomics of 64 bits. Needs kc_pass_usage.
+ * (refuse.c) */
 void kc_refuse_unsupported(kc_module* m, const kc_target* target);
 /* After each pass, before verification: takes out functions that were refused, and those that call them; kernels among them go
  * to m->refused. (refuse.c) */

@@ -787,9 +787,6 @@ static void lower_atomic(kc_lowerer* lw, kc_stmt* s)
 {
     kc_expr* result;
     kc_var* plain;
-    if (s->place->type->width == 64 && !lw->target->has_int64_atomics)
-        kc_refuse(lw->m, lw->f, s->loc, KC_DIAG_TARGET_ATOMIC, "%s has no atomics of 64 bits",
-                  lw->target->name);
     settle_result(lw, s, &result, &plain);
     for (uint32_t i = 0; i < s->arg_count; i++)
         s->args[i] = lower_value(lw, s->args[i]);

@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "flow.h"
 #include "lower.h"
 
 void kc_refuse(kc_module* m, kc_function* f, kc_loc loc, kc_diag_id id, const char* format, ...)
@@ -29,29 +30,18 @@ typedef struct check {
     kc_loc loc; /* of the statement */
 } check;
 
-static bool has_double(const kc_type* t, int depth)
-{
-    if (t->kind == KC_TYPE_ARRAY || t->kind == KC_TYPE_VECTOR)
-        return has_double(t->element, depth);
-    if (t->kind == KC_TYPE_STRUCT && depth < 32)
-        for (uint32_t i = 0; i < t->record->field_count; i++)
-            if (has_double(t->record->fields[i].type, depth + 1))
-                return true;
-    return t->kind == KC_TYPE_FLOAT && t->width == 64;
-}
-
 static void check_type(check* c, const kc_type* t, kc_loc loc)
 {
-    if (!c->target->has_double && has_double(t, 0))
-        kc_refuse(c->m, c->f, loc, KC_DIAG_TARGET_DOUBLE, "double, which %s does not have",
+    if (kc_is_pointer(t))
+        t = t->element;
+    if (!c->target->has_double && kc_type_has_doubles(t))
+        kc_refuse(c->m, c->f, loc.file ? loc : c->loc, KC_DIAG_TARGET_DOUBLE, "%s has no double",
                   c->target->name);
 }
 
-static void check_expr(kc_expr** slot, void* user)
+static void check_expr(kc_expr** slot, void* c)
 {
-    check* c = user;
-    const kc_type* t = (*slot)->type;
-    check_type(c, kc_is_pointer(t) ? t->element : t, (*slot)->loc.file ? (*slot)->loc : c->loc);
+    check_type(c, (*slot)->type, (*slot)->loc);
 }
 
 static void check_stmt(kc_stmt* s, void* user)
@@ -59,25 +49,23 @@ static void check_stmt(kc_stmt* s, void* user)
     check* c = user;
     c->loc = s->loc;
     if (s->kind == KC_ST_DECLARE)
-        check_type(c, s->var->type, s->loc);
+        check_type(c, s->var->type, s->var->loc);
     kc_stmt_walk_exprs(s, check_expr, c);
-    if (s->kind == KC_ST_PRINTF)
-        kc_refuse(c->m, c->f, s->loc, KC_DIAG_TARGET_PRINTF, "printf, which %s does not have",
-                  c->target->name);
+    if (s->kind == KC_ST_PRINTF && !c->target->has_printf)
+        kc_refuse(c->m, c->f, s->loc, KC_DIAG_TARGET_PRINTF, "%s has no printf", c->target->name);
     if (s->kind == KC_ST_ATOMIC && s->place->type->width == 64 && !c->target->has_int64_atomics)
-        kc_refuse(c->m, c->f, s->loc, KC_DIAG_TARGET_ATOMIC,
-                  "an atomic operation on 64 bits, which %s does not have", c->target->name);
+        kc_refuse(c->m, c->f, s->loc, KC_DIAG_TARGET_ATOMIC, "%s has no atomics of 64 bits",
+                  c->target->name);
 }
 
 void kc_refuse_unsupported(kc_module* m, const kc_target* target)
 {
     for (kc_function* f = m->functions; f; f = f->next) {
-        check c = {.m = m, .target = target, .f = f};
-        for (uint32_t i = 0; i < f->param_count; i++) {
-            const kc_type* t = f->params[i]->type;
-            check_type(&c, kc_is_pointer(t) && t->element->kind != KC_TYPE_VOID ? t->element : t,
-                       f->params[i]->loc);
-        }
+        check c = {.m = m, .target = target, .f = f, .loc = f->loc};
+        for (uint32_t i = 0; i < f->param_count; i++)
+            check_type(&c, f->params[i]->type, f->params[i]->loc);
+        for (uint32_t i = 0; i < f->local_count; i++)
+            check_type(&c, f->locals[i]->type, f->locals[i]->loc);
         kc_block_walk(&f->body, check_stmt, &c);
     }
 }

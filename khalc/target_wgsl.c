@@ -104,8 +104,6 @@ static bool lower_and_emit(const job* j, kc_tree* tree, const kc_target* target)
     kc_pass_fold(m);
     kc_pass_prune(m);
     kc_pass_usage(m);
-    m->target = target;
-    kc_refuse_unsupported(m, target);
     check_arguments(j, m);
     kc_drop_refused(m);
     if (!kc_lower(m, target))
