@@ -336,6 +336,21 @@ static kc_spot lower_pointer(kc_lowerer* lw, kc_expr* e)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Which of two indices is lower. A pointer that walks down ends before its object, at -1, and in a
+ * buffer an index may be larger than INT_MAX. */
+static kc_expr* lower_order(kc_lowerer* lw, kc_op op, kc_expr* a, kc_expr* b, bool is_buffer)
+{
+    kc_module* m = lw->m;
+    const kc_type* i32 = kc_type_int(m, 32, true);
+    if (is_buffer) {
+        a = here(lw, kc_ex_binary(m, KC_OP_SUB, a, b));
+        b = here(lw, kc_ex_const_int(m, i32, 0));
+    } else {
+        b = here(lw, kc_ex_bitcast(m, i32, b));
+    }
+    return here(lw, kc_ex_binary(m, op, here(lw, kc_ex_bitcast(m, i32, a)), b));
+}
+
 static kc_expr* lower_compare(kc_lowerer* lw, kc_expr* e)
 {
     kc_module* m = lw->m;
@@ -349,9 +364,12 @@ static kc_expr* lower_compare(kc_lowerer* lw, kc_expr* e)
     if (!is_equality)
         same = NULL;
     kc_expr* compared = NULL;
-    if (a.memory && b.memory)
-        compared = here(lw, kc_ex_binary(m, is_equality ? KC_OP_EQ : e->u.op, index_of(lw, &a),
-                                         index_of(lw, &b)));
+    const kc_space space = e->args[0]->type->space;
+    if (a.memory && b.memory && is_equality)
+        compared = here(lw, kc_ex_binary(m, KC_OP_EQ, index_of(lw, &a), index_of(lw, &b)));
+    else if (a.memory && b.memory)
+        compared = lower_order(lw, e->u.op, index_of(lw, &a), index_of(lw, &b),
+                               space == KC_SPACE_GLOBAL || space == KC_SPACE_CONSTANT);
     else if (!is_equality || !same)
         compared = here(
             lw, kc_ex_const_bool(m, is_equality || e->u.op == KC_OP_LE || e->u.op == KC_OP_GE));

@@ -160,7 +160,7 @@ static void pointers_that_walk_are_indices(void** state)
            "    let n: int = bitcast<int>(push[0u])\n"
            "    let a_first: uint = slice_offset(a) >> 2u\n"
            "    let p: uint = 4u\n"
-           "    loop while p < convert<uint>(n) {\n"
+           "    loop while bitcast<int>(p - convert<uint>(n)) < 0 {\n"
            "        a[a_first + p] = 1.0f\n"
            "        p = p - 1u\n"
            "    }\n"
@@ -466,28 +466,41 @@ static void atomics_of_floats_exchange_words(void** state)
     assert_non_null(strstr(text, "buffer a: uint[]"));
 }
 
+/* ---- the whole way */
+
+static void refused_for(kc_diag_id id)
+{
+    kernel("fine");
+    assert_true(kc_lower(ir.m, &(kc_target){.name = "test"}));
+    assert_string_equal(ir.m->functions->name, "fine");
+    assert_int_equal(ir.m->refused->refusal->id, id);
+}
+
 static void long_atomics_are_refused(void** state)
 {
     (void)state;
     kernel("k");
     kc_var* a = param("a", global(u64));
     atomic(KC_ATOMIC_INC, at(get(a)), NULL, 0, NULL);
-    lower_for(&none);
-    assert_null(ir.m->functions);
-    assert_int_equal(ir.m->refused->refusal->id, KC_DIAG_TARGET_ATOMIC);
+    refused_for(KC_DIAG_TARGET_ATOMIC);
 }
-
-/* ---- the whole way */
 
 static void doubles_are_refused(void** state)
 {
     (void)state;
     kernel("k");
     param("a", global(kc_type_float(ir.m, 64)));
-    kernel("fine");
-    assert_true(kc_lower(ir.m, &(kc_target){.name = "test"}));
-    assert_string_equal(ir.m->functions->name, "fine");
-    assert_int_equal(ir.m->refused->refusal->id, KC_DIAG_TARGET_DOUBLE);
+    refused_for(KC_DIAG_TARGET_DOUBLE);
+}
+
+static void printf_is_refused(void** state)
+{
+    (void)state;
+    kernel("k");
+    kc_stmt* s = kc_stmt_create(ir.m, KC_ST_PRINTF, nowhere);
+    s->format = "";
+    kc_block_append(&ir.f->body, s);
+    refused_for(KC_DIAG_TARGET_PRINTF);
 }
 
 static void one_kernel_and_what_it_needs(void** state)
@@ -529,6 +542,7 @@ int main(void)
         TEST(atomics_of_floats_exchange_words),
         TEST(long_atomics_are_refused),
         TEST(doubles_are_refused),
+        TEST(printf_is_refused),
         TEST(one_kernel_and_what_it_needs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
