@@ -354,6 +354,15 @@ static void flip_bits(kc_lowerer* lw, kc_expr* place, kc_expr* value, kc_expr* m
     kc_emit(lw, s);
 }
 
+/* Has it no bits above its lowest `size` bytes? */
+static bool is_below(const kc_expr* bits, uint32_t size)
+{
+    if (bits->kind != KC_EX_CONVERT)
+        return false;
+    const kc_type* from = bits->args[0]->type;
+    return from->kind == KC_TYPE_BOOL || (!from->is_signed && from->width <= size * 8);
+}
+
 /* The lowest 1, 2 or 4 bytes of a uint. */
 static void put_bits(kc_lowerer* lw, const kc_cursor* c, int64_t delta, uint32_t size,
                      kc_expr* bits)
@@ -385,7 +394,8 @@ static void put_bits(kc_lowerer* lw, const kc_cursor* c, int64_t delta, uint32_t
         flip_bits(lw, place, shift ? binary(lw, KC_OP_SHL, bits, shift) : bits, mask);
         return;
     }
-    bits = binary(lw, KC_OP_AND, bits, kc_u32(lw, mask_of(size)));
+    if (!is_below(bits, size))
+        bits = binary(lw, KC_OP_AND, bits, kc_u32(lw, mask_of(size)));
     if (shift)
         bits = binary(lw, KC_OP_SHL, bits, shift);
     kc_expr* old = as_type(lw, lw->u32, here(lw, kc_ex_load(lw->m, clone(lw, place))));
