@@ -1,4 +1,5 @@
 /* Expressions and places as WGSL. */
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -104,7 +105,9 @@ static kc_w float_constant(kc_wgsl* em, uint32_t bits)
     }
     if ((double)f == floor((double)f) && fabs((double)f) < 1e7)
         snprintf(text, sizeof text, "%.1f", (double)f);
-    return literal(kc_format(em->m->arena, "%s%sf", text, strpbrk(text, ".e") ? "" : ".0"));
+    else if (fabs(strtod(text, NULL)) > (double)FLT_MAX) /* no f32, though it would round to one */
+        snprintf(text, sizeof text, "%a", (double)f);
+    return literal(kc_format(em->m->arena, "%s%sf", text, strpbrk(text, ".ep") ? "" : ".0"));
 }
 
 static kc_w constant(kc_wgsl* em, const kc_type* t, uint64_t bits)
