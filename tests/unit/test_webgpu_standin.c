@@ -2,6 +2,7 @@
  * and the library start anew. */
 #include "front.h"
 
+#include "backends/webgpu/wg_api.h"
 #include "platform/platform.h"
 #include "webgpu/standin.h"
 
@@ -337,7 +338,7 @@ static void lost_while_waiting(void** state)
     OK(fill(device, buffer, &ticket));
     assert_int_equal(khal_ticket_poll(device, ticket), KHAL_NOT_READY);
     void* library = khal__library_open(STANDIN);
-    void (*destroy)(void*);
+    void (*destroy)(WGPUDevice);
     void* symbol = khal__library_symbol(library, "wgpuDeviceDestroy");
     memcpy(&destroy, &symbol, sizeof destroy);
     destroy(handles.device);

@@ -55,7 +55,6 @@ struct wg_device {
     bool is_cpu;                 /* runs on the processor that waits for it */
     khal__mutex lock;
     khal__condition changed;     /* signalled when a ticket is complete, a map is answered, the device is lost */
-    WGPUBuffer dummy;            /* 256 bytes, zero: what a slice of size 0 binds */
     wg_staging* staging;
     wg_internal* internal;
     wg_blocks* blocks;

@@ -338,8 +338,6 @@ static void tear_down(wg_device* device)
     if (device->internal != NULL)
         wg_internal_close(device);
     wg_staging_release(device);
-    if (device->dummy != NULL)
-        f->BufferRelease(device->dummy);
     wg_queue_release(device);
     if (device->queue != NULL)
         f->QueueRelease(device->queue);
@@ -390,16 +388,8 @@ static khal_status set_up(wg_device* device, const char* label)
 
     wg_lock(device);
     device->has_immediate_errors = !device->is_foreign && tells_at_once(device);
-    wg_scope_begin(device);
-    const WGPUBufferDescriptor dummy = {.usage = WGPUBufferUsage_Storage | WGPUBufferUsage_Uniform |
-                                                 WGPUBufferUsage_Indirect | WGPUBufferUsage_CopySrc |
-                                                 WGPUBufferUsage_CopyDst,
-                                        .size = 256};
-    device->dummy = f->DeviceCreateBuffer(device->device, &dummy);
-    khal_status status = wg_scope_end(device, KHAL_ERROR_DRIVER, label, "the first buffer");
     wg_unlock(device);
-    if (status == KHAL_OK)
-        status = wg_staging_open(device);
+    khal_status status = wg_staging_open(device);
     if (status == KHAL_OK)
         status = wg_queue_open(device);
     if (status == KHAL_OK)
