@@ -182,6 +182,44 @@ static kc_expr* forward_offset(kc_module* m, kc_expr* e)
     return at(kc_ex_offset(m, from, sum), e);
 }
 
+/* The pointer, to bytes, that a number was computed from by adding to another's; NULL: from
+ * something else. */
+static kc_expr* pointer_in_number(kc_module* m, kc_expr* e, kc_space space)
+{
+    const kc_type* bytes = kc_type_pointer(m, kc_type_int(m, 8, false), space, false, false, false);
+    kc_expr* pointer;
+    switch (e->kind) {
+    case KC_EX_BITCAST:
+        if (!kc_is_pointer(e->args[0]->type) || e->args[0]->type->space != space)
+            return NULL;
+        return at(kc_ex_convert(m, bytes, e->args[0], KC_ROUND_DEFAULT, false), e);
+    case KC_EX_CONVERT:
+        return e->type->width >= 32 && e->args[0]->type->kind == KC_TYPE_INT
+                   ? pointer_in_number(m, e->args[0], space)
+                   : NULL;
+    case KC_EX_BINARY:
+        if (e->u.op != KC_OP_ADD && e->u.op != KC_OP_SUB)
+            return NULL;
+        pointer = pointer_in_number(m, e->args[0], space);
+        if (pointer)
+            return at(kc_ex_offset(m, pointer,
+                                   e->u.op == KC_OP_ADD
+                                       ? e->args[1]
+                                       : at(kc_ex_unary(m, KC_OP_NEG, e->args[1]), e)),
+                      e);
+        pointer = e->u.op == KC_OP_ADD ? pointer_in_number(m, e->args[1], space) : NULL;
+        return pointer ? at(kc_ex_offset(m, pointer, e->args[0]), e) : NULL;
+    default: return NULL;
+    }
+}
+
+static kc_expr* forward_bitcast(kc_module* m, kc_expr* e)
+{
+    kc_expr* pointer =
+        kc_is_pointer(e->type) ? pointer_in_number(m, e->args[0], e->type->space) : NULL;
+    return pointer ? at(kc_ex_convert(m, e->type, pointer, KC_ROUND_DEFAULT, false), e) : e;
+}
+
 static void forward_expr(kc_forwarder* fw, kc_expr** slot)
 {
     kc_expr* e = *slot;
@@ -202,6 +240,7 @@ static void forward_expr(kc_forwarder* fw, kc_expr** slot)
         fw->is_changed |= *slot != e;
         break;
     case KC_EX_OFFSET: *slot = forward_offset(fw->m, e); break;
+    case KC_EX_BITCAST: *slot = forward_bitcast(fw->m, e); break;
     default: break;
     }
 }
