@@ -460,6 +460,32 @@ static void wrapped(void** state)
     assert_int_equal(control->live, 0);
 }
 
+/* Callbacks that are owed come after the wrapped device is closed. */
+static void wrapped_and_lost(void** state)
+{
+    (void)state;
+    khal_device *own = open_device(), *device = NULL;
+    khal_webgpu_device_desc desc = {0};
+    khal_buffer* buffer = NULL;
+    char byte = 0;
+    OK(khal_webgpu_device_get_handles(own, &desc.handles));
+    OK(khal_webgpu_device_wrap(&desc, NULL, &device));
+    OK(khal_buffer_create(device, &(khal_buffer_desc){.size = 64}, &buffer));
+    control->stalls = UINT32_MAX;
+    OK(fill(device, buffer, NULL));
+    FAILS(TIMEOUT, khal_buffer_read(buffer, 0, &byte, 1, 1000000));
+    control->finish = 1;
+    control->message = "the device is lost";
+    FAILS(DEVICE_LOST, fill(device, buffer, NULL));
+    khal_buffer_release(buffer);
+    khal_device_release(device);
+    control->stalls = 0;
+    OK(khal_buffer_create(own, &(khal_buffer_desc){.size = 64}, &buffer));
+    OK(khal_buffer_read(buffer, 0, &byte, 1, KHAL_FOREVER));
+    khal_buffer_release(buffer);
+    khal_device_release(own);
+}
+
 static void wrapping_refused(void** state)
 {
     (void)state;
@@ -506,6 +532,7 @@ int main(void)
         cmocka_unit_test_setup(lost_while_waiting, use),
         cmocka_unit_test_setup(native_callbacks, use),
         cmocka_unit_test_setup(wrapped, use),
+        cmocka_unit_test_setup(wrapped_and_lost, use),
         cmocka_unit_test_setup(wrapping_refused, use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,8 @@ typedef struct wg_flight {
     khal__submission* submission; /* the front's until the ticket is complete */
     khal_ticket ticket;
     bool is_done; /* runs without results: the work is */
+    bool is_owed; /* a callback of the library names this record */
+    bool is_mark; /* no submission: how far the library is with work of our own */
     wg_chunk* chunks; /* of the results: complete when all are mapped; the first is being filled */
     uint64_t used;    /* bytes of the first */
     result* results;
@@ -46,8 +48,7 @@ typedef struct query_set {
 struct wg_queue {
     wg_flight *first, *last; /* in the library's queue, in order */
     wg_flight* free;
-    wg_flight* pool; /* chains of all records: never freed before close */
-    khal_ticket submitted, issued; /* the last that came; the last that is in the library's queue */
+        khal_ticket submitted, issued; /* the last that came; the last that is in the library's queue */
     atomic_ullong completed;
     atomic_ullong looked_at; /* host time */
     query_set* queries;
@@ -57,7 +58,8 @@ struct wg_queue {
     int64_t zero_low, zero_high;
     uint32_t writes_pending;
     uint64_t bytes_pending;
-    uint32_t own_submits, own_marks; /* since the last mark; marks that the library has not reached */
+    uint32_t own_submits, mark_count; /* since the last mark; marks that the library has not reached */
+    wg_flight* marks;
 
     /* Submissions from the first one with a native callback on, until the thread has caught up. */
     khal__submission *pending_first, *pending_last;
@@ -97,14 +99,37 @@ khal_status wg_recorder_begin(wg_recorder* recorder, wg_device* device)
     return KHAL_OK;
 }
 
-static void on_mark(WGPUQueueWorkDoneStatus status, WGPUStringView message, void* user, void* unused)
+static wg_flight* take_run(wg_device* device);
+static void put_run(wg_flight* run);
+
+static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void* user, void* unused)
 {
     (void)status;
     (void)message;
     (void)unused;
-    wg_device* device = user;
-    --device->outstanding;
-    --device->run->own_marks;
+    wg_flight* run = user;
+    run->is_owed = false;
+    run->is_done = true;
+    if (run->device == NULL) /* closed meanwhile */
+        return;
+    --run->device->outstanding;
+    if (run->is_mark) {
+        wg_flight** at = &run->device->run->marks;
+        while (*at != run)
+            at = &(*at)->next;
+        *at = run->next;
+        --run->device->run->mark_count;
+        put_run(run);
+    }
+}
+
+static void ask_done(wg_flight* run)
+{
+    const WGPUQueueWorkDoneCallbackInfo callback = {
+        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_done, .userdata1 = run};
+    run->is_owed = true;
+    ++run->device->outstanding;
+    run->device->library->f.QueueOnSubmittedWorkDone(run->device->queue, callback);
 }
 
 /* Work of our own that nobody waits for stays within bounds. The lock may be let go meanwhile. */
@@ -113,13 +138,16 @@ static void hold_back(wg_device* device)
     wg_queue* queue = device->run;
     if (++queue->own_submits < OWN_SUBMITS)
         return;
+    wg_flight* mark = take_run(device);
+    if (mark == NULL)
+        return; /* the next submit tries again */
     queue->own_submits = 0;
-    ++queue->own_marks;
-    ++device->outstanding;
-    const WGPUQueueWorkDoneCallbackInfo callback = {
-        .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_mark, .userdata1 = device};
-    device->library->f.QueueOnSubmittedWorkDone(device->queue, callback);
-    for (uint32_t turn = 0; queue->own_marks > OWN_MARKS;)
+    ++queue->mark_count;
+    mark->is_mark = true;
+    mark->next = queue->marks;
+    queue->marks = mark;
+    ask_done(mark);
+    for (uint32_t turn = 0; queue->mark_count > OWN_MARKS;)
         if (!wg_wait_turn(device, &turn, UINT64_MAX))
             break;
 }
@@ -181,7 +209,7 @@ static wg_flight* take_run(wg_device* device)
     }
     run->submission = NULL;
     run->ticket = 0;
-    run->is_done = false;
+    run->is_done = run->is_owed = run->is_mark = false;
     run->chunks = NULL;
     run->used = 0;
     run->result_count = 0;
@@ -469,16 +497,6 @@ void wg_queue_advance(wg_device* device)
         khal__condition_broadcast(&device->changed);
 }
 
-static void on_done(WGPUQueueWorkDoneStatus status, WGPUStringView message, void* user, void* unused)
-{
-    (void)status;
-    (void)message;
-    (void)unused;
-    wg_flight* run = user;
-    --run->device->outstanding;
-    run->is_done = true;
-}
-
 /* ---- submitting -------------------------------------------------------------------------------- */
 
 /* Whole words between two buffers are the library's own copy; what is left over in the last word of both is nobody's. */
@@ -620,12 +638,8 @@ static khal_status issue(wg_device* device, khal__submission* submission, bool i
             next = c->next;
             wg_staging_ask(c, c->mapped);
         }
-        if (run->chunks == NULL) {
-            const WGPUQueueWorkDoneCallbackInfo callback = {
-                .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_done, .userdata1 = run};
-            ++device->outstanding;
-            device->library->f.QueueOnSubmittedWorkDone(device->queue, callback);
-        }
+        if (run->chunks == NULL)
+            ask_done(run);
     }
     append(queue, run);
     queue->issued = submission->ticket;
@@ -873,11 +887,14 @@ void wg_queue_stop(wg_device* device)
     for (uint32_t turn = 0; device->outstanding > 0;)
         if (!wg_wait_turn(device, &turn, deadline))
             break;
-    while (queue->first != NULL) { /* lost */
-        wg_flight* run = queue->first;
-        queue->first = run->next;
-        put_run(run);
-    }
+    wg_flight** const lists[] = {&queue->first, &queue->marks}; /* lost */
+    for (size_t i = 0; i < 2; ++i)
+        while (*lists[i] != NULL) {
+            wg_flight* run = *lists[i];
+            *lists[i] = run->next;
+            run->is_mark = false;
+            put_run(run);
+        }
     queue->last = NULL;
     wg_unlock(device);
 }
@@ -904,7 +921,10 @@ void wg_queue_close(wg_device* device)
     }
     for (wg_flight *run = queue->free, *next; run != NULL; run = next) {
         next = run->next;
-        free_run(device, run);
+        if (device->is_foreign && run->is_owed)
+            run->device = NULL; /* the program's instance may still call: the record stays */
+        else
+            free_run(device, run);
     }
     khal__condition_destroy(&queue->work);
     khal__free(device->front, queue, sizeof *queue);

@@ -69,7 +69,10 @@ void wg_staging_close(wg_device* device)
         for (int list = 0; list < 2; ++list)
             for (wg_chunk *c = list == 0 ? staging->free[k] : staging->coming[k], *next; c != NULL; c = next) {
                 next = c->next;
-                khal__free(device->front, c, sizeof *c);
+                if (device->is_foreign && c->is_asked)
+                    c->device = NULL; /* the program's instance may still call: the record stays */
+                else
+                    khal__free(device->front, c, sizeof *c);
             }
     khal__free(device->front, staging, sizeof *staging);
 }
@@ -80,6 +83,8 @@ static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void* u
 {
     (void)unused;
     wg_chunk* chunk = user;
+    if (chunk->device == NULL) /* closed meanwhile */
+        return;
     if (status != WGPUMapAsyncStatus_Success) {
         char text[256];
         wg_text(text, sizeof text, message);
