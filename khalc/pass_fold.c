@@ -296,11 +296,17 @@ static kc_expr* fold_address(kc_module* m, kc_expr* e)
     return place->kind == KC_EX_DEREF && place->args[0]->type == e->type ? place->args[0] : e;
 }
 
-/* The scalar that is lane `lane` of a vector made of scalars; NULL where it is not known. */
-static kc_expr* composed_lane(const kc_expr* vector, uint32_t lane)
+/* The scalar that is lane `lane` of a vector made of scalars, or of a 64-bit constant as two words;
+ * NULL where it is not known. */
+static kc_expr* composed_lane(kc_module* m, const kc_expr* vector, uint32_t lane)
 {
     if (vector->kind == KC_EX_COMPOSE && vector->arg_count == vector->type->count)
         return vector->args[lane];
+    if (vector->kind == KC_EX_BITCAST && vector->args[0]->kind == KC_EX_CONST &&
+        vector->type->element->kind == KC_TYPE_INT && vector->type->element->width == 32)
+        return at(kc_ex_const_int(m, vector->type->element,
+                                  vector->args[0]->u.bits >> lane * 32 & UINT32_MAX),
+                  vector);
     return NULL;
 }
 
@@ -312,7 +318,7 @@ static kc_expr* fold_swizzle(kc_module* m, kc_expr* e)
     const uint32_t count = e->u.lanes.count;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t lane = e->u.lanes.index[i];
-        parts[i] = composed_lane(e->args[0], lane);
+        parts[i] = composed_lane(m, e->args[0], lane);
         if (!parts[i] || (used >> lane & 1))
             return e;
         used |= 1u << lane;
