@@ -159,6 +159,14 @@ static void put_wgsl_entry(kc_text* out, const khal_kernel_info* k, const khal_w
         kc_put(out, "},\n");
         return;
     }
+    static const struct {
+        uint32_t flag;
+        const char* name;
+    } flags[] = {
+        {KHAL_WGSL_USES_FMA, "KHAL_WGSL_USES_FMA"},
+        {KHAL_WGSL_USES_SQRT, "KHAL_WGSL_USES_SQRT"},
+        {KHAL_WGSL_USES_ATOMICS, "KHAL_WGSL_USES_ATOMICS"},
+    };
     kc_putf(out, "    {.source = khal_wgsl_source_%u, .entry = \"%s\"", index, w->entry);
     if (w->shared_source)
         kc_putf(out, ", .shared_source = khal_wgsl_shared_%u", index);
@@ -167,10 +175,13 @@ static void put_wgsl_entry(kc_text* out, const khal_kernel_info* k, const khal_w
     if (k->local_count)
         kc_putf(out, ", .local_strides = khal_wgsl_strides_%u", index);
     kc_putf(out, ", .block_size = %u, .flags = ", w->block_size);
-    kc_put(out, w->flags & KHAL_WGSL_USES_FMA ? "KHAL_WGSL_USES_FMA" : "");
-    kc_put(out, (w->flags & KHAL_WGSL_USES_FMA) && (w->flags & KHAL_WGSL_USES_ATOMICS) ? " | " : "");
-    kc_put(out, w->flags & KHAL_WGSL_USES_ATOMICS ? "KHAL_WGSL_USES_ATOMICS" : "");
-    kc_put(out, w->flags ? "},\n" : "0},\n");
+    const char* separator = "";
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (w->flags & flags[i].flag) {
+            kc_putf(out, "%s%s", separator, flags[i].name);
+            separator = " | ";
+        }
+    kc_put(out, *separator ? "},\n" : "0},\n");
 }
 
 static void put_wgsl(kc_text* out, uint32_t kernel_count, const khal_kernel_info* kernels,

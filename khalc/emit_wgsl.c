@@ -270,7 +270,12 @@ static uint32_t block_size(const khal_kernel_info* k)
 static void put_group_function(kc_text* out)
 {
     kc_put(out,
+           "override khal_is_plain: bool = false;\n"
+           "override khal_is_exact: bool = false;\n\n"
            "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+           "    if (khal_is_plain) {\n"
+           "        return g;\n"
+           "    }\n"
            "    let f = khal.fold;\n"
            "    if (f.y * f.w == 1u) {\n"
            "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
@@ -397,8 +402,8 @@ static void put_kernel(kc_wgsl* em, kc_text* out, const char* entry)
     if (em->uses_global_id)
         kc_wgsl_line(em, "let khal_global_id = khal_group_id * %s + khal_local_id;",
                      size[0] ? kc_format(em->m->arena, "vec3<u32>(%s)", sizes) : "khal_local_size");
-    kc_wgsl_line(em, clips_items ? "if (any(khal_global_id >= khal.global_size)) {"
-                                 : "if (any(khal_group_id >= khal.group_count)) {");
+    kc_wgsl_line(em, clips_items ? "if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {"
+                                 : "if (!khal_is_plain && any(khal_group_id >= khal.group_count)) {");
     kc_wgsl_line(em, "    return;");
     kc_wgsl_line(em, "}");
     if (body.size)
@@ -454,6 +459,8 @@ bool kc_emit_wgsl(kc_module* m, kc_function* kernel, const khal_kernel_info* inf
     out->block_size = block_size(info);
     if (strstr(text, "override khal_has_fma"))
         out->flags |= KHAL_WGSL_USES_FMA;
+    if (strstr(text, "override khal_has_sqrt"))
+        out->flags |= KHAL_WGSL_USES_SQRT;
     if (em.uses_atomics)
         out->flags |= KHAL_WGSL_USES_ATOMICS;
     kc_text_free(&head);

@@ -647,7 +647,8 @@ static kc_w slice_offset(kc_wgsl* em, const kc_var* v)
         if (em->kernel->buffers[i] == v)
             index = i;
     em->uses_block = true;
-    return name(kc_format(em->m->arena, "khal.slices[%u].%c", index / 2, "xz"[index % 2]));
+    return name(kc_format(em->m->arena, "select(khal.slices[%u].%c, 0u, khal_is_plain)", index / 2,
+                          "xz"[index % 2]));
 }
 
 static kc_w expr(kc_wgsl* em, const kc_expr* e)

@@ -131,8 +131,11 @@ typedef enum khal_cpu_level {
  *
  * Overrides, by name: khal_size_x, khal_size_y, khal_size_z, the work-group size where the kernel
  * leaves it open; khal_local_I, elements (local_strides[I] bytes each, rounded up, at least 1) of the
- * I-th `__local` argument; khal_has_fma, whether the device's fma is fused, in every source that
- * has the flag KHAL_WGSL_USES_FMA.
+ * I-th `__local` argument; khal_has_fma and khal_has_sqrt, whether the device's fma is fused and its
+ * sqrt within 2 ulps, in sources with the flag KHAL_WGSL_USES_FMA or KHAL_WGSL_USES_SQRT;
+ * khal_is_plain, whether a dispatch is not folded, begins at z 0, and has no slice with an offset from its
+ * binding's start: these parts of the block are then not read; khal_is_exact, whether it is plain and global_size is
+ * group_count times the work-group size. All are false by default.
  *
  * shared_source is for dispatches in which two arguments share a buffer and one of them is written, which WebGPU
  * refuses as two bindings. Every buffer is words of 32 bits, reached only through functions that the runtime writes,
@@ -142,6 +145,7 @@ typedef enum khal_cpu_level {
  *     _exchange, and fn NAME_compare_exchange(i: u32, comparand: u32, value: u32) -> u32. */
 #define KHAL_WGSL_ABI 1u
 #define KHAL_WGSL_USES_FMA 1u
+#define KHAL_WGSL_USES_SQRT 4u
 #define KHAL_WGSL_USES_ATOMICS 2u /* on some buffer; in shared_source every buffer is then atomic */
 typedef struct khal_wgsl_kernel {
     const char* source; /* NULL: the kernel can't be had in WGSL */

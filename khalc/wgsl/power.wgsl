@@ -146,7 +146,13 @@ fn khal_rootn(x: f32, n: i32) -> f32 {
     return khal_copysign(khal_power_of(a, head, (1.0 - divisor * head) * r), sign);
 }
 
+// Whether the device's own sqrt is within OpenCL's bound.
+override khal_has_sqrt: bool = false;
+
 fn khal_sqrt(x: f32) -> f32 {
+    if (khal_has_sqrt) {
+        return sqrt(x);
+    }
     let b = bitcast<u32>(x);
     if (b >= 0x7f800000u) {
         return select(khal_nan(0u), x, b == 0x7f800000u || b == 0x80000000u);

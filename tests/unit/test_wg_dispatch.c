@@ -18,6 +18,7 @@ static khal_device* device;
     "vec4<u32>,\n"                                                                                                     \
     "  slices: array<vec4<u32>, " #slices ">, " locals_and_push "}\n"                                                  \
     "override khal_size_x: u32 = 1u; override khal_size_y: u32 = 1u; override khal_size_z: u32 = 1u;\n"                \
+    "override khal_is_plain: bool = false; override khal_is_exact: bool = false;\n"                                    \
     "fn khal_group(g: vec3<u32>) -> vec3<u32> {\n"                                                                     \
     "  return vec3<u32>(g.x + khal.fold.x * (g.z % khal.fold.y), g.y + khal.fold.z * (g.z / khal.fold.y % "            \
     "khal.fold.w),\n"                                                                                                  \

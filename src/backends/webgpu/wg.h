@@ -50,7 +50,7 @@ struct wg_device {
     WGPULimits limits;           /* the device's */
     uint32_t immediate_size;     /* bytes; 0: none that can be used */
     bool has_timestamps, has_encoder_timestamps;
-    bool has_fused_fma;          /* found out when the first function asks */
+    bool has_fused_fma, has_good_sqrt; /* found out when the first function asks */
     bool is_foreign;             /* wrapped: never destroyed, only released */
     bool is_cpu;                 /* runs on the processor that waits for it */
     khal__mutex lock;

@@ -365,6 +365,23 @@ static void fill_block(const wg_function* wg, const khal__command* command, cons
         memcpy(block + wg->block.push, command->u.dispatch.push_constants, command->u.dispatch.push_constant_size);
 }
 
+static wg_shape shape_of(const wg_device* device, const khal__command* command, const wg_placement* placement)
+{
+    const uint64_t* groups = command->u.dispatch.group_count;
+    bool is_exact = true;
+    if (command->u.dispatch.is_indirect)
+        return WG_SHAPE_ANY;
+    for (uint32_t i = 0; i < command->u.dispatch.binding_count; ++i)
+        if (placement->rests[i] != 0)
+            return WG_SHAPE_ANY;
+    for (uint32_t i = 0; i < 3; ++i) {
+        if (groups[i] > device->limits.maxComputeWorkgroupsPerDimension)
+            return WG_SHAPE_ANY;
+        is_exact &= groups[i] * command->u.dispatch.workgroup_size[i] == command->u.dispatch.global_size[i];
+    }
+    return is_exact ? WG_SHAPE_EXACT : WG_SHAPE_PLAIN;
+}
+
 /* A kernel that does not ask where it is: as many calls as it takes. */
 static khal_status run_pieces(wg_recorder* recorder, const wg_program* program, const wg_bound* bounds, uint32_t count,
                               const uint64_t groups[3])
@@ -416,7 +433,8 @@ static khal_status encode_kernel(wg_recorder* recorder, const khal__command* com
         return status;
     const wg_block_kind kind = wg_block_kind_of(device, wg, is_indirect);
     wg_pipeline* pipeline = NULL;
-    status = wg_pipeline_get(function, placement.is_shared ? &placement : NULL, kind,
+    const wg_shape shape = kind == WG_BLOCK_NONE ? WG_SHAPE_ANY : shape_of(device, command, &placement);
+    status = wg_pipeline_get(function, placement.is_shared ? &placement : NULL, kind, shape,
                              command->u.dispatch.workgroup_size, command->u.dispatch.local_sizes, &pipeline);
     if (status != KHAL_OK)
         return status;

@@ -1,6 +1,7 @@
-/* Our own kernels: copies and fills at any byte, indirect grids, and whether fma is fused. */
+/* Our own kernels: copies and fills at any byte, indirect grids, and what fma and sqrt are. */
 #include "wg_kernel.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -138,10 +139,31 @@ static const char prepare_text[] =
     "    slot[p.a.z + 2u] = call.z;\n"
     "}\n";
 
-/* (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24, and 0 where the product is rounded first. */
-static const char fma_text[] = "@group(0) @binding(0) var<storage, read_write> x: array<f32>;\n"
-                               "@compute @workgroup_size(1)\n"
-                               "fn test() { x[3] = fma(x[0], x[1], x[2]); }\n";
+/* x[0]: 1 if fma is fused: (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24, and 0 where the product is rounded first. x[1]: 1 if sqrt is
+ * within 2 ulps and right at infinity and zeroes. In: x[0] = 1 + 2^-12, x[1] = -(1 + 2^-11), x[2] infinity, x[3] -0: no
+ * compiler works these out. */
+static const char maths_text[] =
+    "@group(0) @binding(0) var<storage, read_write> x: array<f32>;\n"
+    "fn bits(v: f32) -> u32 { return bitcast<u32>(v); }\n"
+    "fn head(v: f32) -> f32 { return bitcast<f32>(bits(v) & 0xfffff000u); }\n"
+    "fn is_near(v: f32) -> bool {\n"
+    "    let y = sqrt(v);\n"
+    "    let h = head(y);\n"
+    "    let rest = ((v - h * h) - (h + h) * (y - h)) - (y - h) * (y - h);\n"
+    "    return abs(rest) <= 4.0 * y * 0x1p-23;\n"
+    "}\n"
+    "@compute @workgroup_size(1)\n"
+    "fn test() {\n"
+    "    let fused = fma(x[0], x[0], x[1]) != 0.0;\n"
+    "    var near = bits(sqrt(x[2])) == bits(x[2]) && bits(sqrt(x[3])) == bits(x[3]) && sqrt(abs(x[3])) == 0.0;\n"
+    "    near = near && (bits(sqrt(-x[0])) & 0x7fffffffu) > 0x7f800000u;\n"
+    "    for (var i = 0u; i < 2048u; i += 1u) {\n"
+    "        let v = bitcast<f32>(0x3f800000u + i * 4099u);\n"
+    "        near = near && is_near(v) && is_near(2.0 * v);\n"
+    "    }\n"
+    "    x[0] = select(0.0, 1.0, fused);\n"
+    "    x[1] = select(0.0, 1.0, near);\n"
+    "}\n";
 
 typedef struct params {
     uint32_t a[4], b[4], c[4];
@@ -154,7 +176,7 @@ typedef enum kernel_id {
     COPY_TOUCHING,
     FILL,
     PREPARE,
-    FMA,
+    MATHS,
     KERNEL_COUNT
 } kernel_id;
 
@@ -176,18 +198,18 @@ static const struct {
     [COPY_TOUCHING] = {"copy", "", copy_touching_text, 1, {false}, true},
     [FILL] = {"fill", "", fill_text, 1, {false}, true},
     [PREPARE] = {"prepare", "", prepare_text, 3, {true}, true},
-    [FMA] = {"test", "", fma_text, 1, {false}, false},
+    [MATHS] = {"test", "", maths_text, 1, {false}, false},
 };
 
 #define CLOSE_TIME 2000000000u /* ns to wait for an answer when the device closes */
 
-typedef enum fma_state { FMA_UNKNOWN, FMA_RUNS, FMA_KNOWN } fma_state;
+typedef enum maths_state { MATHS_UNKNOWN, MATHS_RUNS, MATHS_KNOWN } maths_state;
 
 struct wg_internal {
     wg_program programs[KERNEL_COUNT];
-    fma_state fma_state;
-    WGPUBuffer fma_buffer, fma_read;
-    bool fma_mapped, fma_failed; /* by the callback */
+    maths_state maths_state;
+    WGPUBuffer maths_buffer, maths_read;
+    bool maths_mapped, maths_failed; /* by the callback */
 };
 
 khal_status wg_internal_open(wg_device* device)
@@ -214,15 +236,15 @@ void wg_internal_close(wg_device* device)
         return;
     /* The answer that is still to come has the address of this structure. */
     const uint64_t deadline = khal__clock_now() + CLOSE_TIME;
-    while (internal->fma_state == FMA_RUNS && !internal->fma_mapped && !internal->fma_failed) {
+    while (internal->maths_state == MATHS_RUNS && !internal->maths_mapped && !internal->maths_failed) {
         if (khal__clock_now() > deadline)
             return;
         wg_events(device);
     }
     for (int k = 0; k < KERNEL_COUNT; ++k)
         wg_program_destroy(device, &internal->programs[k]);
-    release_buffer(device, &internal->fma_buffer);
-    release_buffer(device, &internal->fma_read);
+    release_buffer(device, &internal->maths_buffer);
+    release_buffer(device, &internal->maths_read);
     khal__free(device->front, internal, sizeof *internal);
     device->internal = NULL;
 }
@@ -395,18 +417,18 @@ khal_status wg_internal_prepare(wg_recorder* recorder, const wg_prepare* prepare
     return wg_run(recorder, program, bounds, 3, &p, 1, 1, 1);
 }
 
-/* ---- fma --------------------------------------------------------------------------------------- */
+/* ---- maths --------------------------------------------------------------------------------------- */
 
 static void on_mapped(WGPUMapAsyncStatus status, WGPUStringView message, void* user, void* unused)
 {
     wg_internal* internal = user;
     (void)message;
     (void)unused;
-    internal->fma_mapped = status == WGPUMapAsyncStatus_Success;
-    internal->fma_failed = !internal->fma_mapped;
+    internal->maths_mapped = status == WGPUMapAsyncStatus_Success;
+    internal->maths_failed = !internal->maths_mapped;
 }
 
-static void encode_fma(wg_device* device, const wg_program* program, WGPUCommandEncoder encoder, WGPUBindGroup group)
+static void encode_maths(wg_device* device, const wg_program* program, WGPUCommandEncoder encoder, WGPUBindGroup group)
 {
     const wg_functions* f = &device->library->f;
     const WGPUComputePassDescriptor desc = {.label = wg_view(NULL)};
@@ -416,73 +438,74 @@ static void encode_fma(wg_device* device, const wg_program* program, WGPUCommand
     f->ComputePassEncoderDispatchWorkgroups(pass, 1, 1, 1);
     f->ComputePassEncoderEnd(pass);
     f->ComputePassEncoderRelease(pass);
-    f->CommandEncoderCopyBufferToBuffer(encoder, device->internal->fma_buffer, 0, device->internal->fma_read, 0, 16);
+    f->CommandEncoderCopyBufferToBuffer(encoder, device->internal->maths_buffer, 0, device->internal->maths_read, 0, 16);
 }
 
-static khal_status start_fma(wg_device* device)
+static khal_status start_maths(wg_device* device)
 {
-    static const float values[4] = {1.0f + 0x1p-12f, 1.0f + 0x1p-12f, -(1.0f + 0x1p-11f), 0.0f};
+    static const float values[4] = {1.0f + 0x1p-12f, -(1.0f + 0x1p-11f), INFINITY, -0.0f};
     const wg_functions* f = &device->library->f;
     wg_internal* internal = device->internal;
     const wg_program* program = NULL;
-    khal_status status = get_program(device, FMA, &program);
-    if (status == KHAL_OK && internal->fma_buffer == NULL)
-        status = wg_make_buffer(device, "khal fma",
+    khal_status status = get_program(device, MATHS, &program);
+    if (status == KHAL_OK && internal->maths_buffer == NULL)
+        status = wg_make_buffer(device, "khal maths",
                                 WGPUBufferUsage_Storage | WGPUBufferUsage_CopySrc | WGPUBufferUsage_CopyDst, 16,
-                                &internal->fma_buffer);
-    if (status == KHAL_OK && internal->fma_read == NULL)
-        status = wg_make_buffer(device, "khal fma", WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, 16,
-                                &internal->fma_read);
+                                &internal->maths_buffer);
+    if (status == KHAL_OK && internal->maths_read == NULL)
+        status = wg_make_buffer(device, "khal maths", WGPUBufferUsage_MapRead | WGPUBufferUsage_CopyDst, 16,
+                                &internal->maths_read);
     if (status != KHAL_OK)
         return status;
-    const wg_bound bound = {internal->fma_buffer, 0, 0, 16};
+    const wg_bound bound = {internal->maths_buffer, 0, 0, 16};
     const WGPUCommandEncoderDescriptor desc = {.label = wg_view(NULL)};
     const WGPUCommandBufferDescriptor finish = {.label = wg_view(NULL)};
     WGPUBindGroup group = NULL;
     wg_scope_begin(device);
-    f->QueueWriteBuffer(device->queue, internal->fma_buffer, 0, values, sizeof values);
+    f->QueueWriteBuffer(device->queue, internal->maths_buffer, 0, values, sizeof values);
     status = wg_group_create(device, program->layout, 0, &bound, 1, &group);
     WGPUCommandEncoder encoder = f->DeviceCreateCommandEncoder(device->device, &desc);
     if (status == KHAL_OK)
-        encode_fma(device, program, encoder, group);
+        encode_maths(device, program, encoder, group);
     WGPUCommandBuffer commands = f->CommandEncoderFinish(encoder, &finish);
     f->CommandEncoderRelease(encoder);
     if (group != NULL)
         f->BindGroupRelease(group);
-    const khal_status scope = wg_scope_end(device, KHAL_ERROR_DRIVER, NULL, "the test of fma");
+    const khal_status scope = wg_scope_end(device, KHAL_ERROR_DRIVER, NULL, "the test of fma and sqrt");
     if (status == KHAL_OK)
         status = scope;
     if (status == KHAL_OK) {
         const WGPUBufferMapCallbackInfo info = {
             .mode = WGPUCallbackMode_AllowProcessEvents, .callback = on_mapped, .userdata1 = internal};
         f->QueueSubmit(device->queue, 1, &commands);
-        internal->fma_state = FMA_RUNS;
-        f->BufferMapAsync(internal->fma_read, WGPUMapMode_Read, 0, 16, info);
+        internal->maths_state = MATHS_RUNS;
+        f->BufferMapAsync(internal->maths_read, WGPUMapMode_Read, 0, 16, info);
     }
     f->CommandBufferRelease(commands);
     return status;
 }
 
-khal_status wg_internal_poll_fma(wg_device* device)
+khal_status wg_internal_poll_maths(wg_device* device)
 {
     const wg_functions* f = &device->library->f;
     wg_internal* internal = device->internal;
-    if (internal->fma_state == FMA_KNOWN)
+    if (internal->maths_state == MATHS_KNOWN)
         return KHAL_OK;
-    if (internal->fma_state == FMA_UNKNOWN) {
-        const khal_status status = start_fma(device);
+    if (internal->maths_state == MATHS_UNKNOWN) {
+        const khal_status status = start_maths(device);
         return status == KHAL_OK ? KHAL_NOT_READY : status;
     }
     wg_events(device);
-    if (internal->fma_failed)
-        return khal__fail(device->front, KHAL_ERROR_DRIVER, 0, NULL, "the test of fma could not be read");
-    if (!internal->fma_mapped)
+    if (internal->maths_failed)
+        return khal__fail(device->front, KHAL_ERROR_DRIVER, 0, NULL, "the test of fma and sqrt could not be read");
+    if (!internal->maths_mapped)
         return KHAL_NOT_READY;
-    const float* values = f->BufferGetConstMappedRange(internal->fma_read, 0, 16);
-    device->has_fused_fma = values != NULL && values[3] != 0.0f;
-    f->BufferUnmap(internal->fma_read);
-    release_buffer(device, &internal->fma_buffer);
-    release_buffer(device, &internal->fma_read);
-    internal->fma_state = FMA_KNOWN;
+    const float* values = f->BufferGetConstMappedRange(internal->maths_read, 0, 16);
+    device->has_fused_fma = values != NULL && values[0] == 1.0f;
+    device->has_good_sqrt = values != NULL && values[1] == 1.0f;
+    f->BufferUnmap(internal->maths_read);
+    release_buffer(device, &internal->maths_buffer);
+    release_buffer(device, &internal->maths_read);
+    internal->maths_state = MATHS_KNOWN;
     return KHAL_OK;
 }

@@ -95,12 +95,16 @@ typedef struct wg_variant {
     const wg_layout* layout;
 } wg_variant;
 
+/* What a pipeline may take for granted of its dispatches: khal_is_plain, khal_is_exact of library.h. */
+typedef enum wg_shape { WG_SHAPE_ANY, WG_SHAPE_PLAIN, WG_SHAPE_EXACT } wg_shape;
+
 typedef struct wg_pipeline {
     struct wg_pipeline* next;
     size_t size;
     uint64_t used; /* counts up; for what goes first */
     const wg_variant* variant;
     uint32_t workgroup_size[3];
+    wg_shape shape;
     wg_program program;
     uint32_t local_counts[]; /* elements */
 } wg_pipeline;
@@ -108,7 +112,8 @@ typedef struct wg_pipeline {
 typedef struct wg_function {
     const khal_wgsl_kernel* kernel; /* NULL: foreign */
     wg_block_layout block;
-    bool has_sizes, needs_fma;
+    bool has_sizes;
+    uint32_t uses; /* KHAL_WGSL_USES_FMA and _SQRT */
     uint32_t element_bytes; /* at least one element of each binding: what an empty slice is bound to */
     wg_variant* variants;
     wg_pipeline* pipelines;
@@ -136,7 +141,7 @@ size_t wg_compose(const khal_wgsl_kernel* kernel, const khal_kernel_info* info, 
 /* `placement` NULL: the kernel's own bindings. */
 khal_status wg_variant_get(khal_function* function, const wg_placement* placement, wg_block_kind block,
                            wg_variant** out);
-khal_status wg_pipeline_get(khal_function* function, const wg_placement* placement, wg_block_kind block,
+khal_status wg_pipeline_get(khal_function* function, const wg_placement* placement, wg_block_kind block, wg_shape shape,
                             const uint32_t workgroup_size[3], const uint64_t* local_sizes, wg_pipeline** out);
 void wg_pipelines_destroy(khal_function* function);
 
@@ -195,8 +200,8 @@ khal_status wg_make_buffer(wg_device* device, const char* label, WGPUBufferUsage
 
 /* ---- our own kernels (wg_internal_kernels.c) ------------------------------------------------------ */
 
-/* Whether fma is fused: KHAL_OK when device->has_fused_fma is known, KHAL_NOT_READY while it is being found out. */
-khal_status wg_internal_poll_fma(wg_device* device);
+/* KHAL_OK when device->has_fused_fma and has_good_sqrt are known, KHAL_NOT_READY while they are being found out. */
+khal_status wg_internal_poll_maths(wg_device* device);
 
 /* Prepares an indirect grid: see the kernel. */
 typedef struct wg_prepare {

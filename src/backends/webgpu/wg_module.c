@@ -93,7 +93,7 @@ static khal_status create_kernel(khal_function* function, const khal_function_de
                           "kernel %s needs %u local arguments; the device has %u", info->name, info->local_count,
                           WG_MAX_BINDINGS);
     wg->has_sizes = info->workgroup_size[0] == 0;
-    wg->needs_fma = (wg->kernel->flags & KHAL_WGSL_USES_FMA) != 0;
+    wg->uses = wg->kernel->flags & (KHAL_WGSL_USES_FMA | KHAL_WGSL_USES_SQRT);
     for (uint32_t i = 0; i < info->arg_count; ++i) {
         const khal_arg_info* arg = &info->args[i];
         if (arg->kind != KHAL_ARG_BUFFER && arg->kind != KHAL_ARG_CONSTANT)
@@ -255,10 +255,10 @@ void wg_function_destroy(khal_function* function)
 khal_status wg_function_poll(khal_function* function)
 {
     wg_device* device = device_of(khal__function_module(function));
-    if (!wg_function_of(function)->needs_fma)
+    if (wg_function_of(function)->uses == 0)
         return KHAL_OK;
     wg_lock(device);
-    const khal_status status = wg_internal_poll_fma(device);
+    const khal_status status = wg_internal_poll_maths(device);
     wg_unlock(device);
     return status;
 }

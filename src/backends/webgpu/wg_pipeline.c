@@ -262,10 +262,10 @@ static uint32_t local_count(const wg_function* wg, const uint64_t* local_sizes, 
     return count > 0 ? (uint32_t)count : 1;
 }
 
-static bool same_pipeline(const wg_pipeline* p, const wg_variant* variant, const wg_function* wg,
+static bool same_pipeline(const wg_pipeline* p, const wg_variant* variant, wg_shape shape, const wg_function* wg,
                           const uint32_t workgroup_size[3], const uint64_t* local_sizes, uint32_t locals)
 {
-    if (p->variant != variant ||
+    if (p->variant != variant || p->shape != shape ||
         (wg->has_sizes && memcmp(p->workgroup_size, workgroup_size, sizeof p->workgroup_size) != 0))
         return false;
     for (uint32_t i = 0; i < locals; ++i)
@@ -299,17 +299,25 @@ static khal_status compile_pipeline(khal_function* function, wg_pipeline* p, uin
     wg_device* device = wg_device_of(khal__module_device(khal__function_module(function)));
     static const char* const size_names[3] = {"khal_size_x", "khal_size_y", "khal_size_z"};
     char names[WG_MAX_BINDINGS][24];
-    WGPUConstantEntry constants[WG_MAX_BINDINGS + 4];
+    WGPUConstantEntry constants[WG_MAX_BINDINGS + 7]; /* sizes, facts, locals */
     uint32_t count = 0;
     memset(constants, 0, sizeof constants);
     for (int i = 0; wg->has_sizes && i < 3; ++i) {
         constants[count].key = wg_view(size_names[i]);
         constants[count++].value = p->workgroup_size[i];
     }
-    if (wg->needs_fma) {
-        constants[count].key = wg_view("khal_has_fma");
-        constants[count++].value = device->has_fused_fma;
-    }
+    const struct {
+        const char* name;
+        bool is_declared, value;
+    } facts[] = {{"khal_has_fma", (wg->uses & KHAL_WGSL_USES_FMA) != 0, device->has_fused_fma},
+                 {"khal_has_sqrt", (wg->uses & KHAL_WGSL_USES_SQRT) != 0, device->has_good_sqrt},
+                 {"khal_is_plain", p->shape != WG_SHAPE_ANY, true},
+                 {"khal_is_exact", p->shape == WG_SHAPE_EXACT, true}};
+    for (size_t i = 0; i < sizeof facts / sizeof facts[0]; ++i)
+        if (facts[i].is_declared) {
+            constants[count].key = wg_view(facts[i].name);
+            constants[count++].value = facts[i].value;
+        }
     for (uint32_t i = 0; i < locals; ++i) {
         snprintf(names[i], sizeof names[i], "khal_local_%u", i);
         constants[count].key = wg_view(names[i]);
@@ -321,7 +329,7 @@ static khal_status compile_pipeline(khal_function* function, wg_pipeline* p, uin
     return wg_program_create(device, p->variant->shader, wg->kernel->entry, constants, count, info->name, &p->program);
 }
 
-khal_status wg_pipeline_get(khal_function* function, const wg_placement* placement, wg_block_kind block,
+khal_status wg_pipeline_get(khal_function* function, const wg_placement* placement, wg_block_kind block, wg_shape shape,
                             const uint32_t workgroup_size[3], const uint64_t* local_sizes, wg_pipeline** out)
 {
     const khal_kernel_info* info = khal__function_kernel(function);
@@ -334,7 +342,7 @@ khal_status wg_pipeline_get(khal_function* function, const wg_placement* placeme
         return status;
     const uint64_t now = wg_next_id(wg_device_of(front));
     for (wg_pipeline* p = wg->pipelines; p != NULL; p = p->next)
-        if (same_pipeline(p, variant, wg, workgroup_size, local_sizes, locals)) {
+        if (same_pipeline(p, variant, shape, wg, workgroup_size, local_sizes, locals)) {
             p->used = now;
             *out = p;
             return KHAL_OK;
@@ -349,6 +357,7 @@ khal_status wg_pipeline_get(khal_function* function, const wg_placement* placeme
     p->size = size;
     p->used = now;
     p->variant = variant;
+    p->shape = shape;
     memcpy(p->workgroup_size, workgroup_size, sizeof p->workgroup_size);
     for (uint32_t i = 0; i < locals; ++i)
         p->local_counts[i] = local_count(wg, local_sizes, i);

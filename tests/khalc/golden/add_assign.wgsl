@@ -13,7 +13,13 @@ struct khal_block {
 @group(0) @binding(0) var<storage, read_write> a: array<f32>;
 @group(0) @binding(1) var<storage, read> b: array<f32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -30,12 +36,12 @@ fn add_assign(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(loca
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     let n = khal.push[0].x;
-    let b_first = khal.slices[0].z >> 2u;
-    let a_first = khal.slices[0].x >> 2u;
+    let b_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let a_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     let i = khal_global_id.x;
     if (i < n) {
         a[a_first + i] += b[b_first + i];

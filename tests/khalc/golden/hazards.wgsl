@@ -13,7 +13,13 @@ struct khal_block {
 @group(0) @binding(1) var<storage, read_write> u: array<u32>;
 @group(0) @binding(2) var<storage, read_write> f: array<f32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -30,12 +36,12 @@ fn constants(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
-    let f_first = khal.slices[1].x >> 2u;
-    let u_first = khal.slices[0].z >> 2u;
-    let p_first = khal.slices[0].x >> 2u;
+    let f_first = select(khal.slices[1].x, 0u, khal_is_plain) >> 2u;
+    let u_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let p_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     var zero = 0;
     var most = 2147483647;
     var least = -2147483648;
@@ -170,7 +176,13 @@ fn khal_root(x: f32) -> f32 {
     return select(y + 0.5 * rest * r, x, x == 0.0);
 }
 
+// Whether the device's own sqrt is within OpenCL's bound.
+override khal_has_sqrt: bool = false;
+
 fn khal_sqrt(x: f32) -> f32 {
+    if (khal_has_sqrt) {
+        return sqrt(x);
+    }
     let b = bitcast<u32>(x);
     if (b >= 0x7f800000u) {
         return select(khal_nan(0u), x, b == 0x7f800000u || b == 0x80000000u);
@@ -223,7 +235,13 @@ const axes: array<vec3<f32>, 2> = array<vec3<f32>, 2>(vec3<f32>(1.0f, 0.0f, 0.0f
 @group(0) @binding(0) var<storage, read_write> p: array<i32>;
 @group(0) @binding(1) var<storage, read_write> f: array<f32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -240,13 +258,13 @@ fn places(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_in
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     var special = array<f32, 3>(khal_f32(0x7f800000u), khal_f32(0xff800000u), 1e-45f);
     let i = bitcast<i32>(khal.push[0].x);
-    let f_first = khal.slices[0].z >> 2u;
-    let p_first = khal.slices[0].x >> 2u;
+    let f_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let p_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     var small = array<i32, 4>(1, 2, 3, 4);
     var v: array<i32, 4>;
     var value = vec4<i32>(1, 2, 3, 4);
@@ -336,7 +354,13 @@ fn nothing(i_in: i32) {
     i += 1;
 }
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -353,11 +377,11 @@ fn flow(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invo
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     let n = bitcast<i32>(khal.push[0].x);
-    let p_first = khal.slices[0].x >> 2u;
+    let p_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     let i = i32(khal_global_id.x);
     nothing(i);
     no_way_back(n);
@@ -431,7 +455,13 @@ struct khal_block {
 
 @group(0) @binding(0) var<storage, read_write> p: array<i32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -448,11 +478,11 @@ fn depth(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_inv
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     let a = bitcast<i32>(khal.push[0].x);
-    let p_first = khal.slices[0].x >> 2u;
+    let p_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     var x = a;
     x *= a + (x - (a ^ (x | (a & x))));
     x *= a + (x - (a ^ (x | (a & x))));

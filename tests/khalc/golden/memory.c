@@ -51,7 +51,13 @@ static const char khal_wgsl_source_0[] =
     "@group(0) @binding(0) var<storage, read_write> particles: array<u32>;\n"
     "@group(0) @binding(1) var<storage, read> order: array<i32>;\n"
     "\n"
+    "override khal_is_plain: bool = false;\n"
+    "override khal_is_exact: bool = false;\n"
+    "\n"
     "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+    "    if (khal_is_plain) {\n"
+    "        return g;\n"
+    "    }\n"
     "    let f = khal.fold;\n"
     "    if (f.y * f.w == 1u) {\n"
     "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
@@ -63,7 +69,7 @@ static const char khal_wgsl_source_0[] =
     "fn memory(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {\n"
     "    let khal_group_id = khal_logical_group(khal_workgroup_id);\n"
     "    let khal_global_id = khal_group_id * vec3<u32>(64, 1, 1) + khal_local_id;\n"
-    "    if (any(khal_group_id >= khal.group_count)) {\n"
+    "    if (!khal_is_plain && any(khal_group_id >= khal.group_count)) {\n"
     "        return;\n"
     "    }\n"
     "    var first: array<u32, 8>;\n"
@@ -75,8 +81,8 @@ static const char khal_wgsl_source_0[] =
     "    first[5u] = khal.push[1].y;\n"
     "    first[6u] = khal.push[1].z;\n"
     "    first[7u] = khal.push[1].w;\n"
-    "    let order_first = khal.slices[0].z >> 2u;\n"
-    "    let particles_first = khal.slices[0].x >> 2u;\n"
+    "    let order_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;\n"
+    "    let particles_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;\n"
     "    var private_array = array<i32, 4>(1, 2, 0, 0);\n"
     "    let l = khal_local_id.x;\n"
     "    let mine = khal_global_id.x;\n"
@@ -139,7 +145,13 @@ static const char khal_wgsl_shared_0[] =
     "var<workgroup> sums: array<f32, 2>;\n"
     "var<workgroup> tile: array<f32, khal_local_0>;\n"
     "\n"
+    "override khal_is_plain: bool = false;\n"
+    "override khal_is_exact: bool = false;\n"
+    "\n"
     "fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {\n"
+    "    if (khal_is_plain) {\n"
+    "        return g;\n"
+    "    }\n"
     "    let f = khal.fold;\n"
     "    if (f.y * f.w == 1u) {\n"
     "        return vec3<u32>(g.xy, khal.base_z + g.z);\n"
@@ -151,7 +163,7 @@ static const char khal_wgsl_shared_0[] =
     "fn memory(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {\n"
     "    let khal_group_id = khal_logical_group(khal_workgroup_id);\n"
     "    let khal_global_id = khal_group_id * vec3<u32>(64, 1, 1) + khal_local_id;\n"
-    "    if (any(khal_group_id >= khal.group_count)) {\n"
+    "    if (!khal_is_plain && any(khal_group_id >= khal.group_count)) {\n"
     "        return;\n"
     "    }\n"
     "    var first: array<u32, 8>;\n"
@@ -163,8 +175,8 @@ static const char khal_wgsl_shared_0[] =
     "    first[5u] = khal.push[1].y;\n"
     "    first[6u] = khal.push[1].z;\n"
     "    first[7u] = khal.push[1].w;\n"
-    "    let order_first = khal.slices[0].z >> 2u;\n"
-    "    let particles_first = khal.slices[0].x >> 2u;\n"
+    "    let order_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;\n"
+    "    let particles_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;\n"
     "    var private_array = array<i32, 4>(1, 2, 0, 0);\n"
     "    let l = khal_local_id.x;\n"
     "    let mine = khal_global_id.x;\n"
@@ -353,7 +365,7 @@ KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(sum_of)(const khal_float* p, khal_int n
 #line 17 "golden/memory.cl"
     return s;
 }
-#line 357 "memory.khal.c"
+#line 369 "memory.khal.c"
 
 static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
 {
@@ -385,11 +397,11 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
 #line 26 "golden/memory.cl"
 #line 27 "golden/memory.cl"
             tile[l] = mine->position[0] * KHAL_CPU_NAME(weights_1)[1][l % 3ull];
-#line 389 "memory.khal.c"
+#line 401 "memory.khal.c"
         }
 #line 28 "golden/memory.cl"
         /* barrier */
-#line 393 "memory.khal.c"
+#line 405 "memory.khal.c"
         KHAL_CPU_INDEPENDENT
         for (int32_t khal_x = 0; khal_x < (int32_t)khal_count; khal_x++) {
             const size_t khal_i = (size_t)khal_x;
@@ -403,11 +415,11 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
 #line 30 "golden/memory.cl"
                 sums[*order & 1] = sum_of;
             }
-#line 407 "memory.khal.c"
+#line 419 "memory.khal.c"
         }
 #line 31 "golden/memory.cl"
         /* barrier */
-#line 411 "memory.khal.c"
+#line 423 "memory.khal.c"
         for (int32_t khal_x = 0; khal_x < (int32_t)khal_count; khal_x++) {
             const size_t khal_i = (size_t)khal_x;
             const uint64_t khal_local_x = (uint64_t)khal_x;
@@ -419,7 +431,7 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
             *mine = first;
             mine->tag[private_array_items[khal_i][1] & 1].bits = KHAL_BITCAST(khal_uint, khal_float, sums[0]);
             __atomic_thread_fence(__ATOMIC_SEQ_CST);
-#line 423 "memory.khal.c"
+#line 435 "memory.khal.c"
         }
     }
 }

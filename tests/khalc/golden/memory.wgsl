@@ -20,7 +20,13 @@ var<workgroup> tile: array<f32, khal_local_0>;
 @group(0) @binding(0) var<storage, read_write> particles: array<u32>;
 @group(0) @binding(1) var<storage, read> order: array<i32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -32,7 +38,7 @@ fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
 fn memory(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     let khal_global_id = khal_group_id * vec3<u32>(64, 1, 1) + khal_local_id;
-    if (any(khal_group_id >= khal.group_count)) {
+    if (!khal_is_plain && any(khal_group_id >= khal.group_count)) {
         return;
     }
     var first: array<u32, 8>;
@@ -44,8 +50,8 @@ fn memory(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_in
     first[5u] = khal.push[1].y;
     first[6u] = khal.push[1].z;
     first[7u] = khal.push[1].w;
-    let order_first = khal.slices[0].z >> 2u;
-    let particles_first = khal.slices[0].x >> 2u;
+    let order_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let particles_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     var private_array = array<i32, 4>(1, 2, 0, 0);
     let l = khal_local_id.x;
     let mine = khal_global_id.x;

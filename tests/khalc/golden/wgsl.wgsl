@@ -14,7 +14,13 @@ struct khal_block {
 @group(0) @binding(1) var<storage, read> loop_: array<i32>;
 @group(0) @binding(2) var<storage, read_write> k_khal_x: array<i32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -31,14 +37,14 @@ fn names(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_inv
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     let fn_ = bitcast<i32>(khal.push[0].x);
     let let_ = bitcast<i32>(khal.push[0].y);
-    let k_khal_x_first = khal.slices[1].x >> 2u;
-    let loop_first = khal.slices[0].z >> 2u;
-    let var_first = khal.slices[0].x >> 2u;
+    let k_khal_x_first = select(khal.slices[1].x, 0u, khal_is_plain) >> 2u;
+    let loop_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let var_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     let i32_ = i32(khal_global_id.x);
     let max_ = fn_;
     var_[var_first + u32(i32_)] = max_ + let_;
@@ -70,7 +76,13 @@ struct particle {
 @group(0) @binding(0) var<storage, read_write> bytes: array<atomic<u32>>;
 @group(0) @binding(1) var<storage, read> shorts: array<u32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -87,13 +99,13 @@ fn narrow(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_in
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     var p = particle(vec3<f32>(bitcast<f32>(khal.push[0].x), bitcast<f32>(khal.push[0].y), bitcast<f32>(khal.push[0].z)), (bitcast<i32>(khal.push[1].x) << 24u) >> 24u, array<i32, 3>((bitcast<i32>(khal.push[1].x >> 16u) << 16u) >> 16u, (bitcast<i32>(khal.push[1].y) << 16u) >> 16u, (bitcast<i32>(khal.push[1].y >> 16u) << 16u) >> 16u));
     let add = khal.push[2].x & 255u;
-    let shorts_first = khal.slices[0].z >> 1u;
-    let bytes_first = khal.slices[0].x;
+    let shorts_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 1u;
+    let bytes_first = select(khal.slices[0].x, 0u, khal_is_plain);
     let i = khal_global_id.x;
     let shift = ((bytes_first + i) & 3u) << 3u;
     atomicXor(&bytes[(bytes_first + i) >> 2u], (atomicLoad(&bytes[(bytes_first + i) >> 2u]) ^ ((bitcast<u32>(i32((atomicLoad(&bytes[(bytes_first + i) >> 2u]) >> (((bytes_first + i) & 3u) << 3u)) & 255u) + i32(add)) & 255u) << shift)) & (255u << shift));
@@ -121,7 +133,13 @@ struct khal_block {
 @group(0) @binding(0) var<storage, read_write> sums: array<u32>;
 @group(0) @binding(1) var<storage, read> values: array<i32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -138,12 +156,12 @@ fn wide(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invo
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     let step_ = vec2<u32>(khal.push[0].x, khal.push[0].y);
-    let values_first = khal.slices[0].z >> 2u;
-    let sums_first = khal.slices[0].x >> 2u;
+    let values_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let sums_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     let i = khal_global_id.x;
     let at = sums_first + i * 2u;
     let at_2 = sums_first + i * 2u;
@@ -194,7 +212,13 @@ struct khal_block {
 
 @group(0) @binding(0) var<storage, read_write> h: array<atomic<u32>>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -211,11 +235,11 @@ fn halves(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_in
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     let scale = bitcast<f32>(khal.push[0].x);
-    let h_first = khal.slices[0].x >> 1u;
+    let h_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 1u;
     let i = khal_global_id.x;
     let at = (h_first + i) << 1u;
     let at_2 = (h_first + i) << 1u;
@@ -290,7 +314,13 @@ var<workgroup> part: array<f32, khal_local_0>;
 @group(0) @binding(1) var<storage, read_write> out: array<f32>;
 @group(0) @binding(2) var<storage, read> rounds: array<u32>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -302,14 +332,14 @@ fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
 fn sum(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invocation_id) khal_local_id: vec3<u32>) {
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     let khal_global_id = khal_group_id * vec3<u32>(64, 1, 1) + khal_local_id;
-    if (any(khal_group_id >= khal.group_count)) {
+    if (!khal_is_plain && any(khal_group_id >= khal.group_count)) {
         return;
     }
     var running = true;
     let n = khal.push[0].x;
-    let out_first = khal.slices[0].z >> 2u;
-    let rounds_first = khal.slices[1].x >> 2u;
-    let in_first = khal.slices[0].x >> 2u;
+    let out_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let rounds_first = select(khal.slices[1].x, 0u, khal_is_plain) >> 2u;
+    let in_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     let item = khal_local_id.x;
     if (khal_global_id.x >= n) {
         running = false;
@@ -351,7 +381,13 @@ struct khal_block {
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> last: array<atomic<i32>>;
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -368,14 +404,14 @@ fn count(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_inv
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     var limits = array<f32, 2>(khal_f32(0xff800000u), khal_f32(0x7f800000u));
     let n = khal.push[0].x;
-    let last_first = khal.slices[1].x >> 2u;
-    let bins_first = khal.slices[0].x >> 2u;
-    let x_first = khal.slices[0].z >> 2u;
+    let last_first = select(khal.slices[1].x, 0u, khal_is_plain) >> 2u;
+    let bins_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
+    let x_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
     let i = khal_global_id.x;
     if (i >= n) {
         return;
@@ -453,7 +489,13 @@ fn digit(c_in: i32) -> i32 {
     return (c << 8u) >> (u32(c) & 31u);
 }
 
+override khal_is_plain: bool = false;
+override khal_is_exact: bool = false;
+
 fn khal_logical_group(g: vec3<u32>) -> vec3<u32> {
+    if (khal_is_plain) {
+        return g;
+    }
     let f = khal.fold;
     if (f.y * f.w == 1u) {
         return vec3<u32>(g.xy, khal.base_z + g.z);
@@ -470,12 +512,12 @@ fn flow(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invo
     let khal_group_id = khal_logical_group(khal_workgroup_id);
     var khal_local_size = vec3<u32>(khal_size_x, khal_size_y, khal_size_z);
     let khal_global_id = khal_group_id * khal_local_size + khal_local_id;
-    if (any(khal_global_id >= khal.global_size)) {
+    if (!khal_is_exact && any(khal_global_id >= khal.global_size)) {
         return;
     }
     var n = bitcast<i32>(khal.push[0].x);
-    let v_first = khal.slices[0].z >> 2u;
-    let p_first = khal.slices[0].x >> 2u;
+    let v_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
+    let p_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
     let i = i32(khal_global_id.x);
     var sum = 0;
     loop {
