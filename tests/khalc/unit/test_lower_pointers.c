@@ -248,6 +248,76 @@ static void pointers_to_pointers(void** state)
     assert_null(strstr(text, "*"));
 }
 
+static void arrays_of_pointers(void** state)
+{
+    (void)state;
+    const kc_type* list_type = kc_type_array(ir.m, ir.global_float, 2);
+    kernel("k");
+    kc_var* a = param("a", ir.global_float);
+    kc_var* b = param("b", ir.global_float);
+    kc_var* n = param("n", ir.u32);
+    kc_var* list = declare("list", list_type,
+                           kc_ex_list(ir.m, KC_EX_AGGREGATE, list_type, 2,
+                                      (kc_expr*[]){get(a), moved(get(b), number(3))}));
+    store(at(kc_ex_load(ir.m, kc_ex_index(ir.m, var(list), get(n)))), real(1));
+    expect("    buffer a: float[]\n"
+           "    buffer b: float[]\n"
+           "    buffer push: uint[]\n"
+           "    let n: uint = push[0u]\n"
+           "    let b_first: uint = slice_offset(b) >> 2u\n"
+           "    let a_first: uint = slice_offset(a) >> 2u\n"
+           "    let list_root: uint[2] = uint[2]{1u, 2u}\n"
+           "    let list: uint[2] = uint[2]{0u, 3u}\n"
+           "    let which: uint = list_root[n]\n"
+           "    let at: uint = list[n]\n"
+           "    if which == 1u {\n"
+           "        a[a_first + at] = 1.0f\n"
+           "    } else {\n"
+           "        b[b_first + at] = 1.0f\n"
+           "    }\n"
+           "}\n");
+}
+
+static void linked_records_hold_pairs(void** state)
+{
+    (void)state;
+    kc_record* r = kc_record_create(ir.m, "node", false, nowhere);
+    const kc_type* node = kc_type_struct(ir.m, r);
+    r->field_count = 2;
+    r->fields = KC_NEW_ARRAY(ir.arena, kc_field, 2);
+    r->fields[0] = (kc_field){"value", ir.f32, 0};
+    r->fields[1] = (kc_field){"next", to(node, KC_SPACE_PRIVATE), 8};
+    r->size = 16;
+    r->align = 8;
+    node = kc_type_struct(ir.m, r);
+    kernel("k");
+    kc_var* n = param("n", ir.u32);
+    kc_var* list = declare("list", kc_type_array(ir.m, node, 2), NULL);
+    kc_expr* link = kc_ex_field(ir.m, kc_ex_index(ir.m, var(list), number(0)), 1);
+    store(link, address(kc_ex_index(ir.m, var(list), get(n))));
+    kc_expr* next = kc_ex_load(ir.m, kc_ex_clone(ir.m, link));
+    store(kc_ex_field(ir.m, at(next), 0), real(1));
+    lower_for(&none);
+    assert_true(kc_verify_module(ir.m));
+    const char* text = module_text();
+    assert_non_null(strstr(text, "list[0u].next = uint2(1u, n)"));
+    assert_non_null(strstr(text, "list[(pointer).y].value = 1.0f"));
+    assert_non_null(strstr(text, "next: uint2 at 8"));
+}
+
+static void a_pointer_that_was_a_number(void** state)
+{
+    (void)state;
+    kernel("k");
+    kc_var* a = param("a", ir.global_float);
+    kc_expr* number_of_a = kc_ex_bitcast(ir.m, u64, get(a));
+    kc_expr* sum = binary(KC_OP_ADD, number_of_a, kc_ex_const_int(ir.m, u64, 8));
+    store(at(kc_ex_bitcast(ir.m, ir.global_float, sum)), real(1));
+    lower_for(&none);
+    assert_true(kc_verify_module(ir.m));
+    assert_non_null(strstr(module_text(), "a[(a_first >> 2u) + 2u] = 1.0f"));
+}
+
 static void what_leads_anywhere_is_refused(void** state)
 {
     (void)state;
@@ -528,6 +598,9 @@ int main(void)
         TEST(one_of_several_arrays),
         TEST(records_with_pointers_come_apart),
         TEST(pointers_to_pointers),
+        TEST(arrays_of_pointers),
+        TEST(linked_records_hold_pairs),
+        TEST(a_pointer_that_was_a_number),
         TEST(what_leads_anywhere_is_refused),
         TEST(bytes_are_parts_of_words),
         TEST(vectors_of_bytes_are_one_word),

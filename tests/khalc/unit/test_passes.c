@@ -430,6 +430,35 @@ static void fold_bools(void** state)
 #undef LESS
 }
 
+static void fold_vectors(void** state)
+{
+    (void)state;
+    const kc_type* u64 = kc_type_int(ir.m, 64, false);
+    const kc_type* u32x2 = kc_type_vector(ir.m, ir.u32, 2);
+    const uint8_t zw[] = {2, 3}, xx[] = {0, 0}, y = 1;
+    kernel("k");
+    kc_var* a = param("a", ir.f32x4);
+    kc_expr* four[4];
+    for (int i = 0; i < 4; i++)
+        four[i] = real(i);
+    kc_expr* made = kc_ex_list(ir.m, KC_EX_COMPOSE, ir.f32x4, 4, four);
+    declare("lane", ir.f32, kc_ex_swizzle(ir.m, kc_ex_clone(ir.m, made), 1, &y));
+    declare("some", kc_type_vector(ir.m, ir.f32, 2), kc_ex_swizzle(ir.m, kc_ex_clone(ir.m, made), 2, zw));
+    declare("twice", kc_type_vector(ir.m, ir.f32, 2), kc_ex_swizzle(ir.m, made, 2, xx));
+    kc_expr* words = kc_ex_bitcast(ir.m, u32x2, kc_ex_const_int(ir.m, u64, UINT64_C(0x700000005)));
+    declare("high", ir.u32, kc_ex_swizzle(ir.m, words, 1, &y));
+    declare("back", ir.f32x4, kc_ex_bitcast(ir.m, ir.f32x4, kc_ex_bitcast(ir.m, ir.i32x4, get(a))));
+    kc_pass_fold(ir.m);
+    expect_text("\n"
+                "kernel k(a: float4) {\n"
+                "    let lane: float = 1.0f\n"
+                "    let some: float2 = float2(2.0f, 3.0f)\n"
+                "    let twice: float2 = float4(0.0f, 1.0f, 2.0f, 3.0f).xx\n"
+                "    let high: uint = 7u\n"
+                "    let back: float4 = a\n"
+                "}\n");
+}
+
 static void fold_pointers(void** state)
 {
     (void)state;
@@ -506,6 +535,7 @@ int main(void)
         TEST(fold_integers),
         TEST(fold_conversions),
         TEST(fold_bools),
+        TEST(fold_vectors),
         TEST(fold_pointers),
         TEST(fold_control_flow),
     };
