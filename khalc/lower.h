@@ -7,9 +7,9 @@
  *    OFFSET or POINTER_DIFF. Memory is reached as a place that begins with a variable: a private variable, a `__local` one, a
  *    `__constant` one, or a BUFFER.
  *  - A BUFFER, and the LOCAL array made of a `__local` parameter, is `T[]`: an ARRAY of count 0. T is what the kernel uses
- *    it as, where that is one of int, uint, float and their vectors of 2, 3 and 4, throughout; else T is `uint`, and the
- *    buffer is *words*: offsets are bytes, each access is made of words, shifts and BITCASTs. The slice's own offset
- *    (SLICE_OFFSET) is already part of each index.
+ *    it as, where that is one of int, uint, float and their vectors of 2, 3 and 4, throughout; else the buffer is *words*: T is
+ *    the one of int, uint and float that all scalars in it are, or `uint`, and each access is made of words, shifts and BITCASTs.
+ *    The slice's own offset (SLICE_OFFSET) is already part of each index.
  *  - Arguments by value: `kernel->push` is a BUFFER of type uint[] in units of words, at the offsets of reflect.c (the
  *    original types' layout), read only by LOADs of INDEX by a constant. kc_lower_pointers declares a private variable for each
  *    such parameter that is used, at the start of the kernel's body, with the value made of those words by what also makes the
@@ -72,7 +72,7 @@ void kc_keep_kernel(kc_module* m, const kc_function* keep);
 
 /* The passes, in the order in which kc_lower runs them. */
 
-/* lower_pointers.c, lower_memory.c: needs kc_pass_inline(KC_INLINE_POINTERS or more), kc_pass_usage, kc_pass_origins. */
+/* lower_pointers.c, and what lower_internal.h lists: needs kc_pass_inline(KC_INLINE_POINTERS or more) and kc_pass_usage. */
 bool kc_lower_pointers(kc_module* m, const kc_target* target);
 /* lower_vectors.c: vectors of 8 and 16, and all of 64-bit integers, become ARRAYs of vectors of 4 or of scalars. */
 bool kc_lower_vectors(kc_module* m, const kc_target* target);
