@@ -401,6 +401,16 @@ static kc_w shift(kc_wgsl* em, const kc_expr* e)
     return infix(em, e->u.op, a, b, false);
 }
 
+/* Vulkan leaves the remainder of a negative number open, and wgpu-native hands that on. */
+static kc_w signed_remainder(kc_wgsl* em, kc_w a, kc_w b)
+{
+    a = kc_wgsl_let(em, a);
+    if (!b.is_const)
+        b = kc_wgsl_let(em, b);
+    const kc_w quotient = infix(em, KC_OP_DIV, a, b, false);
+    return infix(em, KC_OP_SUB, a, infix(em, KC_OP_MUL, quotient, b, false), false);
+}
+
 /* A constant divisor of 0 and quotients of constants are errors in WGSL. */
 static kc_w divide(kc_wgsl* em, const kc_expr* e)
 {
@@ -409,6 +419,8 @@ static kc_w divide(kc_wgsl* em, const kc_expr* e)
     const uint64_t by = constant_of(e->args[1], &is_constant);
     if (b.is_const && (a.is_const || !is_constant || by == 0))
         b = opaque(em, b);
+    if (e->u.op == KC_OP_REM && kc_lane(e->type)->is_signed)
+        return signed_remainder(em, a, b);
     return infix(em, e->u.op, a, b, false);
 }
 

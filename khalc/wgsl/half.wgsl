@@ -44,14 +44,14 @@ fn khal_round_half_away(x: f32) -> f32 {
 }
 
 fn khal_round_half_rtp(x: f32) -> f32 {
-    if x < 0.0 {
+    if (bitcast<u32>(x) & 0x80000000u) != 0u {
         return khal_round_half_rtz(x);
     }
     return khal_round_half_away(x);
 }
 
 fn khal_round_half_rtn(x: f32) -> f32 {
-    if x < 0.0 {
+    if (bitcast<u32>(x) & 0x80000000u) != 0u {
         return khal_round_half_away(x);
     }
     return khal_round_half_rtz(x);

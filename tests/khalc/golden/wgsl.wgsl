@@ -537,7 +537,8 @@ fn flow(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invo
             if (v[v_first + (u32(i) * 4u + u32(k))] == 0) {
                 break;
             }
-            sum += v[v_first + (u32(i) * 4u + u32(k))] % n;
+            let khal_t1 = v[v_first + (u32(i) * 4u + u32(k))];
+            sum += khal_t1 - khal_t1 / n * n;
         }
         if (sum > 10) {
             break;
@@ -552,14 +553,14 @@ fn flow(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_invo
     v[at_4] = value.x;
     v[at_4 + 2u] = value.y;
     let at_5 = v_first + u32(i) * 4u;
-    var khal_t1: i32;
+    var khal_t2: i32;
     if (sum != 0) {
-        khal_t1 = select(0, 1, all(bitcast<vec4<i32>>(vec4<i32>(v[at_5], v[at_5 + 1u], v[at_5 + 2u], v[at_5 + 3u])) < vec4<i32>()));
+        khal_t2 = select(0, 1, all(bitcast<vec4<i32>>(vec4<i32>(v[at_5], v[at_5 + 1u], v[at_5 + 2u], v[at_5 + 3u])) < vec4<i32>()));
     } else {
-        var khal_t2 = -1;
-        khal_t1 = -2147483648 / khal_t2;
+        var khal_t3 = -1;
+        khal_t2 = -2147483648 / khal_t3;
     }
-    p[p_first + u32(i)] = khal_t1;
+    p[p_first + u32(i)] = khal_t2;
 }
 
 @group(0) @binding(2) var<uniform> khal: khal_block;
