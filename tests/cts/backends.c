@@ -8,7 +8,7 @@ static const cts_backend backends[] = {
     {.id = KHAL_BACKEND_CUDA, .name = "cuda"},
     {.id = KHAL_BACKEND_VULKAN, .name = "vulkan", .flushes_denormals = true},
     {.id = KHAL_BACKEND_METAL, .name = "metal", .flushes_denormals = true},
-    {.id = KHAL_BACKEND_WEBGPU, .name = "webgpu", .flushes_denormals = true},
+    {.id = KHAL_BACKEND_WEBGPU, .name = "webgpu", .flushes_denormals = true, .simplifies_floats = true},
 };
 
 const cts_backend* cts_backend_find(const char* name)

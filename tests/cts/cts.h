@@ -39,6 +39,7 @@ const khal_device_info* cts_info(cts* t);
 bool cts_has(cts* t, uint32_t features); /* KHAL_FEATURE_... */
 /* Float results and inputs that are denormal may be taken as zero on this backend. */
 bool cts_flushes_denormals(const cts* t);
+bool cts_simplifies_floats(const cts* t);
 /* What opens the device under test a second time; add to it before opening. */
 khal_device_desc cts_device_desc(const cts* t);
 bool cts_has_failed(const cts* t);

@@ -22,6 +22,8 @@ long double fp_smallest_normal(fp_kind kind) { return ldexpl(1, formats[kind].mi
 long double fp_smallest(fp_kind kind) { return ldexpl(1, formats[kind].min_exponent - formats[kind].digits + 1); }
 bool fp_is_denormal(fp_kind kind, long double x) { return x != 0 && fabsl(x) < fp_smallest_normal(kind); }
 
+long double fp_flush(fp_kind kind, long double x) { return fp_is_denormal(kind, x) ? copysignl(0, x) : x; }
+
 /* Exponent of the last place of a value. */
 static int last_place(fp_kind kind, long double x)
 {

@@ -19,6 +19,7 @@ long double fp_round(fp_kind kind, long double x, fp_round_mode mode);
 uint64_t fp_bits(fp_kind kind, long double x);
 long double fp_from_bits(fp_kind kind, uint64_t bits);
 bool fp_is_denormal(fp_kind kind, long double x);
+long double fp_flush(fp_kind kind, long double x); /* a denormal as the zero that it may be taken for */
 
 /* |actual - reference| in units of the last place of the reference; 0 where both are NaN or the same infinity, infinity
  * where one is NaN. */

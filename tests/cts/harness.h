@@ -31,6 +31,7 @@ typedef struct cts_backend {
     khal_backend id;
     const char* name;
     bool flushes_denormals;
+    bool simplifies_floats; /* its compilers may make x of (x + y) - y */
     const char* skip_all; /* reason, or NULL */
     const cts_unsupported* unsupported; /* ended by a NULL pattern; may be NULL */
 } cts_backend;

@@ -118,6 +118,7 @@ khal_device* cts_device(cts* t) { return t->session->device; }
 const khal_device_info* cts_info(cts* t) { return khal_device_get_info(t->session->device); }
 bool cts_has(cts* t, uint32_t features) { return (cts_info(t)->features & features) == features; }
 bool cts_flushes_denormals(const cts* t) { return t->session->backend->flushes_denormals; }
+bool cts_simplifies_floats(const cts* t) { return t->session->backend->simplifies_floats; }
 khal_device_desc cts_device_desc(const cts* t) { return (khal_device_desc){.backend = t->session->backend->id}; }
 bool cts_has_failed(const cts* t) { return t->failures != 0; }
 
