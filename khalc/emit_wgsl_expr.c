@@ -145,17 +145,22 @@ kc_w kc_wgsl_shared_index(kc_wgsl* em, const kc_expr* place)
     return i;
 }
 
-/* An index that WGSL would find to be outside while it compiles is found while the kernel runs. */
-static kc_w index_of(kc_wgsl* em, const kc_expr* e)
+/* What WGSL would find to be outside while it compiles is found while the kernel runs. */
+static bool is_inside(const kc_expr* e)
 {
     const kc_type* base = e->args[0]->type;
-    const kc_expr* index = e->args[1];
-    const kc_w i = kc_wgsl_expr(em, index);
-    const bool is_inside = index->kind == KC_EX_CONST && index->u.bits <= INT32_MAX &&
-                           (index->u.bits < base->count || base->count == 0);
-    if (i.is_const && !is_inside)
-        return opaque(em, i);
-    return i;
+    const kc_var* root = kc_place_root(e->args[0]);
+    if (e->args[1]->kind != KC_EX_CONST || e->args[1]->u.bits > INT32_MAX)
+        return false;
+    if (base->count) /* else as long as the dispatch makes it: one element at least */
+        return e->args[1]->u.bits < base->count;
+    return e->args[1]->u.bits == 0 || (root && root->kind == KC_VAR_BUFFER);
+}
+
+static kc_w index_of(kc_wgsl* em, const kc_expr* e)
+{
+    const kc_w i = kc_wgsl_expr(em, e->args[1]);
+    return i.is_const && !is_inside(e) ? opaque(em, i) : i;
 }
 
 static kc_w push_word(kc_wgsl* em, const kc_expr* e)

@@ -29,8 +29,10 @@ __kernel void constants(__global int* p, __global uint* u, __global float* f)
     f[8] = ldexp(1.0f, 300) + half_recip(0.0f);
 }
 
-__kernel void places(__global int* p, __global float* f, int i)
+__kernel void places(__global int* p, __global float* f, int i, __local int* of_any_size)
 {
+    of_any_size[0] = i;
+    of_any_size[3] = p[7];
     int small[4] = {1, 2, 3, 4};
     int4 v = (int4)(1, 2, 3, 4);
     p[0] = table[i] + table[3];

@@ -227,11 +227,15 @@ struct khal_block {
     base_z: u32,
     fold: vec4<u32>,
     slices: array<vec4<u32>, 1>,
+    locals: array<vec4<u32>, 1>,
     push: array<vec4<u32>, 1>,
 }
 
 const table: array<i32, 4> = array<i32, 4>(1, 2, 3, 4);
 const axes: array<vec3<f32>, 2> = array<vec3<f32>, 2>(vec3<f32>(1.0f, 0.0f, 0.0f), vec3<f32>(0.0f, -0.0f, 1.0f));
+
+override khal_local_0: u32 = 1u;
+var<workgroup> of_any_size: array<i32, khal_local_0>;
 
 @group(0) @binding(0) var<storage, read_write> p: array<i32>;
 @group(0) @binding(1) var<storage, read_write> f: array<f32>;
@@ -266,6 +270,9 @@ fn places(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_in
     let i = bitcast<i32>(khal.push[0].x);
     let f_first = select(khal.slices[0].z, 0u, khal_is_plain) >> 2u;
     let p_first = select(khal.slices[0].x, 0u, khal_is_plain) >> 2u;
+    of_any_size[0u] = i;
+    var khal_t1 = 3u;
+    of_any_size[khal_t1] = p[p_first + 7u];
     var small = array<i32, 4>(1, 2, 3, 4);
     var v: array<i32, 4>;
     var value = vec4<i32>(1, 2, 3, 4);
@@ -276,11 +283,11 @@ fn places(@builtin(workgroup_id) khal_workgroup_id: vec3<u32>, @builtin(local_in
     p[p_first] = table[i] + table[3];
     f[f_first] = special[i] + special[0] + axes[i].y + axes[1].z;
     if (i > 100) {
-        var khal_t1 = 7;
-        var khal_t2 = 9;
-        p[p_first + 1u] = small[khal_t1] + small[i] + table[khal_t2];
-        var khal_t3 = 5;
-        small[khal_t3] = i;
+        var khal_t2 = 7;
+        var khal_t3 = 9;
+        p[p_first + 1u] = small[khal_t2] + small[i] + table[khal_t3];
+        var khal_t4 = 5;
+        small[khal_t4] = i;
     }
     v[u32(i)] = 5;
     p[p_first + 2u] = v[2u] + small[i] + v[3u];
