@@ -283,10 +283,11 @@ typedef struct khal_device_desc {
     const char* cache_path; /* folder for compiled pipelines; NULL: the platform's own; "": none */
 } khal_device_desc;
 
-/* Opens a device: the first that fits backend, index and name and that opens. AUTO never chooses
- * noop, and always succeeds in the end, with the CPU, unless the environment names one that can't
- * be opened. Errors go to desc->diagnostic too. Errors: DEVICE_NOT_FOUND, BACKEND_UNAVAILABLE,
- * BACKEND_NOT_BUILT, DEVICE_DESC, ENVIRONMENT, OUT_OF_MEMORY. */
+/* Opens a device: the first that fits backend, index and name and that opens. AUTO passes over GPU
+ * drivers that run on the processor (lavapipe, SwiftShader), never chooses noop, and always succeeds
+ * in the end, with the CPU, unless the environment names one that can't be opened. Errors go to
+ * desc->diagnostic too. Errors: DEVICE_NOT_FOUND, BACKEND_UNAVAILABLE, BACKEND_NOT_BUILT,
+ * DEVICE_DESC, ENVIRONMENT, OUT_OF_MEMORY. */
 KHAL_API KHAL_MUST_USE khal_status khal_device_open(const khal_device_desc* desc,
                                                     khal_device** out_device);
 /* The same in two steps that never block: begin, then poll until it returns something other than

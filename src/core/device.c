@@ -198,8 +198,8 @@ static khal_status open_from(request* r, const khal__known_backend* known, khal_
         }
         return KHAL_NOT_FOUND;
     }
-    if (r->backend == KHAL_BACKEND_AUTO && r->index == 0 && r->name == NULL &&
-        !known->table->automatic)
+    const bool is_automatic = r->backend == KHAL_BACKEND_AUTO && r->index == 0 && r->name == NULL;
+    if (is_automatic && !known->table->automatic)
         return KHAL_NOT_FOUND;
 
     khal_device_info* infos = r->allocator->allocate(r->allocator->user, count * sizeof *infos, 16);
@@ -220,6 +220,8 @@ static khal_status open_from(request* r, const khal__known_backend* known, khal_
             continue;
         if (r->name != NULL && !contains_ignoring_case(infos[i].name, r->name))
             continue;
+        if (is_automatic && infos[i].type == KHAL_DEVICE_TYPE_CPU && known->id != KHAL_BACKEND_CPU)
+            continue; /* a GPU's driver that runs on the processor */
         if (!infos[i].available) {
             if (r->why_id == KHAL_ERROR_NONE) {
                 snprintf(r->why, sizeof r->why, "%.120s: %.100s", infos[i].name, infos[i].reason);

@@ -97,6 +97,20 @@ static void no_instance(void** state)
     assert_string_equal(reason(), "");
 }
 
+/* A driver that runs on the processor is no better than the processor. */
+static void chosen_unasked(void** state)
+{
+    (void)state;
+    for (int is_gpu = 0; is_gpu < 2; ++is_gpu) {
+        khal_device* device = NULL;
+        control->is_gpu = is_gpu;
+        assert_string_equal(reason(), "");
+        OK(khal_device_open(NULL, &device));
+        assert_int_equal(khal_device_get_info(device)->backend, is_gpu ? KHAL_BACKEND_WEBGPU : KHAL_BACKEND_CPU);
+        khal_device_release(device);
+    }
+}
+
 static void no_adapter(void** state)
 {
     (void)state;
@@ -519,6 +533,7 @@ int main(void)
         cmocka_unit_test_setup(no_webgpu_library, use),
         cmocka_unit_test_setup(a_missing_function_is_named, use),
         cmocka_unit_test_setup(no_instance, use),
+        cmocka_unit_test_setup(chosen_unasked, use),
         cmocka_unit_test_setup(no_adapter, use),
         cmocka_unit_test_setup(no_device, use),
         cmocka_unit_test_setup(no_limits, use),

@@ -171,7 +171,7 @@ EXPORT WGPUStatus wgpuAdapterGetInfo(WGPUAdapter adapter, WGPUAdapterInfo* info)
     info->device = view("stand-in");
     info->description = view("it runs nothing");
     info->backendType = WGPUBackendType_Vulkan;
-    info->adapterType = WGPUAdapterType_CPU;
+    info->adapterType = standin.is_gpu ? WGPUAdapterType_DiscreteGPU : WGPUAdapterType_CPU;
     return WGPUStatus_Success;
 }
 

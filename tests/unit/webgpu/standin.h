@@ -9,7 +9,7 @@
 typedef enum standin_error { STANDIN_VALIDATION = 2, STANDIN_OUT_OF_MEMORY = 3, STANDIN_INTERNAL = 4 } standin_error;
 
 typedef struct standin_control {
-    bool no_instance, no_adapter, no_device, no_limits;
+    bool no_instance, no_adapter, no_device, no_limits, is_gpu;
     bool late_errors; /* they come to error scopes alone */
     /* Calls until one fails, of one kind each; 0: none does. With this error: */
     unsigned buffer, module, pipeline, group, encoder, finish, submit, write, map;
