@@ -144,12 +144,28 @@ static const char* declaration(kc_wgsl* em, const kc_stmt* s)
     return kc_format(em->m->arena, "%s %s = %s", is_let ? "let" : "var", name, value.s);
 }
 
-/* Whether `s`, a DECLARE without a value, is followed by the one statement that gives it one. */
+typedef struct kc_named {
+    const kc_var* var;
+    uint32_t count;
+} kc_named;
+
+static void count_named(kc_expr** slot, void* user)
+{
+    kc_named* named = user;
+    named->count += (*slot)->kind == KC_EX_VAR && (*slot)->u.var == named->var;
+}
+
+/* Whether `s`, a DECLARE without a value, is followed by the one statement that gives it one, and
+ * does not read it. */
 static bool is_given_next(kc_wgsl* em, const kc_stmt* s)
 {
-    const kc_stmt* next = s->next;
+    kc_stmt* next = s->next;
     if (s->value || !next || kc_wgsl_var_of(em, s->var)->assign_count != 1 ||
         has_array(s->var->type))
+        return false;
+    kc_named named = {.var = s->var};
+    kc_stmt_walk_exprs(next, count_named, &named);
+    if (named.count > (next->kind == KC_ST_ASSIGN))
         return false;
     if (next->kind == KC_ST_ASSIGN)
         return next->place->kind == KC_EX_VAR && next->place->u.var == s->var;

@@ -110,6 +110,27 @@ static void variables_have_names_of_their_own(void** state)
     assert_non_null(strstr(source, "] = x_2 + k_khal_y;"));
 }
 
+static void a_first_value_may_read_what_it_is_given_to(void** state)
+{
+    (void)state;
+    kc_function* f = helper("f", ir.f32);
+    kc_var* p = param("p", ir.f32);
+    give_back(binary(KC_OP_ADD, get(p), real(1)));
+    kc_function* k = kernel("k");
+    kc_var* a = param("a", ir.global_float);
+    kc_var* own = declare("own", ir.f32, NULL);
+    call(f, own, ARGS(get(own)));
+    kc_var* sum = declare("sum", ir.f32, NULL);
+    set(sum, binary(KC_OP_ADD, get(sum), get(own)));
+    kc_var* other = declare("other", ir.f32, NULL);
+    call(f, other, ARGS(get(sum)));
+    store(element(a, number(0)), get(other));
+    const char* source = source_of(k);
+    assert_non_null(strstr(source, "var own: f32;\n    own = f(own);"));
+    assert_non_null(strstr(source, "var sum: f32;\n    sum += own;"));
+    assert_non_null(strstr(source, "let other = f(sum);"));
+}
+
 static void a_refusal_takes_callers_along_and_nobody_else(void** state)
 {
     (void)state;
@@ -145,6 +166,7 @@ int main(void)
         TEST(nesting_has_a_limit),
         TEST(more_is_refused),
         TEST(variables_have_names_of_their_own),
+        TEST(a_first_value_may_read_what_it_is_given_to),
         TEST(a_refusal_takes_callers_along_and_nobody_else),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
