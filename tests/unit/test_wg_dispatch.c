@@ -9,6 +9,15 @@
 
 #define DEPS KHAL_SOURCE_DIR "/deps/"
 
+#if defined(__SANITIZE_ADDRESS__)
+/* Mesa's driver for the CPU takes a page for each work-group that it runs, of which a quarantine sees 24 bytes. */
+const char* __asan_default_options(void);
+const char* __asan_default_options(void)
+{
+    return "quarantine_size_mb=1";
+}
+#endif
+
 static khal_device* device;
 
 /* ---- kernels ----------------------------------------------------------------------------------- */
