@@ -2,7 +2,7 @@
  * values are made. */
 #include "lower_internal.h"
 
-enum { KC_MAX_PARTS = 1024, KC_MAX_UNROLLED = 32 };
+enum { KC_MAX_PARTS = 1024, KC_MAX_UNROLLED = 32, KC_MAX_COPIED = 48 };
 
 /* ---- building -------------------------------------------------------------------------------- */
 
@@ -75,24 +75,24 @@ kc_expr* kc_keep(kc_lowerer* lw, kc_expr* value, const char* name)
     return here(lw, kc_ex_load_var(lw->m, declare(lw, name, value->type, value)));
 }
 
-/* Nodes, as far as `limit`; more where one reads memory. */
+static bool is_private_variable(const kc_expr* e)
+{
+    return e->kind == KC_EX_LOAD && e->args[0]->kind == KC_EX_VAR &&
+           (e->args[0]->u.var->kind == KC_VAR_PRIVATE || e->args[0]->u.var->kind == KC_VAR_PARAM);
+}
+
+/* Nodes, as far as `limit`. */
 static uint32_t size_of(const kc_expr* e, uint32_t limit)
 {
-    if (e->kind == KC_EX_LOAD && e->args[0]->kind == KC_EX_VAR)
-        return e->args[0]->u.var->kind == KC_VAR_PRIVATE || e->args[0]->u.var->kind == KC_VAR_PARAM
-                   ? 1
-                   : limit + 1;
-    if (e->kind == KC_EX_LOAD || e->kind == KC_EX_BUILTIN || e->kind == KC_EX_WORK_ITEM)
-        return limit + 1;
     uint32_t size = 1;
-    for (uint32_t i = 0; i < e->arg_count && size <= limit; i++)
+    for (uint32_t i = 0; i < e->arg_count && size <= limit && !is_private_variable(e); i++)
         size += size_of(e->args[i], limit - size);
     return size;
 }
 
 static bool reads_memory(const kc_expr* e)
 {
-    if (e->kind == KC_EX_LOAD && e->args[0]->kind != KC_EX_VAR)
+    if (e->kind == KC_EX_LOAD && !is_private_variable(e))
         return true;
     for (uint32_t i = 0; i < e->arg_count; i++)
         if (reads_memory(e->args[i]))
@@ -100,9 +100,23 @@ static bool reads_memory(const kc_expr* e)
     return false;
 }
 
+static bool is_cheap(const kc_expr* e)
+{
+    if (e->kind == KC_EX_BUILTIN || e->kind == KC_EX_WORK_ITEM)
+        return false;
+    for (uint32_t i = 0; i < e->arg_count; i++)
+        if (!is_cheap(e->args[i]))
+            return false;
+    return true;
+}
+
+/* What is not evaluated always is not read always either, unless copies of it would grow without
+ * bound: languages without pointers bear reads out of range. */
 kc_expr* kc_stable(kc_lowerer* lw, kc_expr* value, const char* name)
 {
-    if (size_of(value, 3) <= 3 || (lw->is_lazy && reads_memory(value)))
+    if (size_of(value, 3) <= 3 && is_cheap(value) && !reads_memory(value))
+        return value;
+    if (lw->is_lazy && reads_memory(value) && size_of(value, KC_MAX_COPIED) <= KC_MAX_COPIED)
         return value;
     return kc_keep(lw, value, name);
 }
