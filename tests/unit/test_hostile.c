@@ -116,6 +116,7 @@ static void broken_libraries(void** state)
     for (int d = 0; d < 2; ++d) {
         khal_device* device = devices[d];
         khal_module* module = NULL;
+        khal_function* function = NULL;
         khal_kernels* kernels = NULL;
 #define LOAD(id, ...)                                                                              \
     do {                                                                                           \
@@ -182,14 +183,15 @@ static void broken_libraries(void** state)
         OK(khal_kernels_load(device, &odd, &kernels));
         khal_kernels_release(kernels);
         args[1].element_align = 256; /* more than memory has */
-        FAILS(FUNCTION_LIMIT, khal_kernels_load(device, &odd, &kernels));
+        OK(khal_module_load(device, &(khal_module_desc){.library = &odd}, &module));
+        FAILS(FUNCTION_LIMIT, khal_function_create(module, NULL, &function));
+        khal_module_release(module);
         args[1].element_align = 4;
         info.binding_count = UINT32_MAX;
         FAILS(MODULE_MALFORMED, khal_kernels_load(device, &odd, &kernels));
 
         /* A layout that is announced and not there. */
         OK(khal_module_load(device, &(khal_module_desc){.library = &library}, &module));
-        khal_function* function = NULL;
         FAILS(ARGUMENT_NULL,
               khal_function_create(
                   module, &(khal_function_desc){.entry_point = "add", .binding_count = UINT32_MAX},
