@@ -78,7 +78,8 @@ static bool run(kc_arena* arena, kc_diags* diags, char** argv)
     for (kc_function* f = m->functions; f; f = f->next)
         expand_broadcast(&f->body, m);
     if (ok)
-        kc_emit_library(&library, m, count, kernels, kc_format(arena, "%s.khal.h", name));
+        kc_emit_library(&library, m, count, kernels,
+                        &(kc_library_options){.header_name = kc_format(arena, "%s.khal.h", name), .has_cpu = true});
     ok = ok && diags->error_count == 0 && write_text(kc_format(arena, "%s.khal.h", base), &header) &&
          write_text(kc_format(arena, "%s.khal.c", base), &library);
     ok = write_text(kc_format(arena, "%s.ir", base), &ir) && ok;
