@@ -433,6 +433,91 @@ static void indirect_grids_too_large(void** state)
     OK(khal_device_wait(device, KHAL_FOREVER));
 }
 
+/* One grid again and again; its counts change in the middle, by the host's copy and fill and by a kernel. */
+static void indirect_grids_again(void** state)
+{
+    (void)state;
+    const uint32_t counts[] = {2, 1, 1, 0, 5, 3, 1}, one = 1;
+    khal_function *grid = function_of("grid"), *add = function_of("add");
+    khal_buffer *at = buffer_of(counts, sizeof counts), *sums = buffer_of(NULL, 64), *zero = buffer_of(NULL, 12);
+    const call c = {.function = grid,
+                    .grid = khal_grid_with_workgroup(khal_indirect(at, 0), 1, 1, 1),
+                    .slices = {{sums, 0, 64, 4}},
+                    .slice_count = 1};
+    call wide = c, other = c;
+    wide.grid = khal_grid_with_workgroup(khal_indirect(at, 0), 4, 1, 1);
+    other.grid = khal_grid_with_workgroup(khal_indirect(at, 16), 1, 1, 1);
+    const call ones = {.function = add,
+                       .grid = threads(3),
+                       .slices = {{at, 0, 12, 4}, {zero, 0, 12, 4}},
+                       .slice_count = 2,
+                       .push = &one,
+                       .push_size = 4};
+    khal_encoder* encoder = make_encoder(device);
+    khal_pass* pass;
+    khal_ticket ticket;
+    for (uint32_t round = 0; round < 2; ++round) {
+        OK(khal_pass_begin(encoder, NULL, &pass));
+        OK(record(pass, &c));     /* 2 */
+        OK(record(pass, &c));     /* 2 */
+        OK(record(pass, &wide));  /* 8 */
+        OK(record(pass, &c));     /* 2 */
+        OK(record(pass, &other)); /* 15 */
+        OK(record(pass, &c));     /* 2 */
+        OK(record(pass, &ones));
+        OK(record(pass, &c)); /* 1 */
+        OK(khal_pass_end(pass));
+        OK(khal_encoder_copy(encoder, (khal_slice){at, 16, 12, 4}, (khal_slice){at, 0, 12, 4}));
+        OK(khal_pass_begin(encoder, NULL, &pass));
+        OK(record(pass, &c)); /* 15 */
+        OK(khal_pass_end(pass));
+        OK(khal_submit(encoder, &ticket));
+        OK(khal_ticket_wait(device, ticket, KHAL_FOREVER));
+        uint32_t got;
+        read_back(sums, &got, 4);
+        assert_int_equal(got, 47 * (round + 1));
+        OK(khal_buffer_write(at, 0, counts, 12));
+    }
+    khal_encoder_release(encoder);
+    khal_buffer_release(at);
+    khal_buffer_release(sums);
+    khal_buffer_release(zero);
+    khal_function_release(grid);
+    khal_function_release(add);
+}
+
+/* What each dispatch of a long pass is given. */
+static void long_passes(void** state)
+{
+    (void)state;
+    enum { DISPATCHES = 3000 };
+    uint32_t in[DISPATCHES], out[DISPATCHES];
+    memset(in, 0, sizeof in);
+    khal_function* add = function_of("add");
+    khal_buffer *from = buffer_of(in, sizeof in), *to = buffer_of(NULL, sizeof out);
+    khal_encoder* encoder = make_encoder(device);
+    khal_pass* pass;
+    OK(khal_pass_begin(encoder, NULL, &pass));
+    for (uint32_t i = 0; i < DISPATCHES; ++i) {
+        const call c = {.function = add,
+                        .grid = threads(1),
+                        .slices = {{to, i * 4, 4, 4}, {from, i * 4, 4, 4}},
+                        .slice_count = 2,
+                        .push = &i,
+                        .push_size = 4};
+        OK(record(pass, &c));
+    }
+    OK(khal_pass_end(pass));
+    OK(khal_submit(encoder, NULL));
+    read_back(to, out, sizeof out);
+    for (uint32_t i = 0; i < DISPATCHES; ++i)
+        assert_int_equal(out[i], i);
+    khal_encoder_release(encoder);
+    khal_buffer_release(from);
+    khal_buffer_release(to);
+    khal_function_release(add);
+}
+
 /* ---- what kernels are given -------------------------------------------------------------------- */
 
 static void local_sizes(void** state)
@@ -967,6 +1052,8 @@ static int all_tests(void)
         TEST(folded_grids),
         TEST(indirect_grids),
         TEST(indirect_grids_too_large),
+        TEST(indirect_grids_again),
+        TEST(long_passes),
         TEST(local_sizes),
         TEST(fused_multiply_add),
         TEST(broken_kernels),

@@ -236,6 +236,8 @@ khal_status wg_dispatch_open(wg_device* device);  /* blocks and dispatcher */
 void wg_dispatch_close(wg_device* device);
 /* Into recorder's pass. A failure spoils the whole submission: nothing of it is submitted. (lock) */
 khal_status wg_dispatch_encode(wg_recorder* recorder, const khal__command* command);
+/* A command has written this buffer; NULL: any. (lock) */
+void wg_dispatch_wrote(wg_device* device, WGPUBuffer buffer);
 /* After the last command and before the encoder is finished: writes the blocks that are new, and asks for results. The lock is
  * not let go between this and the submit. (lock) */
 khal_status wg_dispatch_flush(wg_recorder* recorder);

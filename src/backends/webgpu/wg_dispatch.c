@@ -6,6 +6,17 @@
 
 #define EMPTY_SIZE 256u /* bytes that an empty slice is bound to, at least */
 #define ARGS_SIZE 16u   /* three counts of an indirect grid, in the slot behind the block */
+#define MAX_PREPARED 16u
+#define LONG 64u /* commands of a submission from which on blocks are uniforms: drivers give immediates to each dispatch anew */
+
+/* An indirect grid that a recording has prepared, and that holds until its counts or its slot are written. */
+typedef struct prepared {
+    uint64_t epoch; /* 0: none */
+    WGPUBuffer counts;
+    uint64_t counts_offset;
+    uint32_t workgroup_size[3];
+    wg_slot slot;
+} prepared;
 
 struct wg_dispatcher {
     uint64_t last_id;
@@ -18,6 +29,8 @@ struct wg_dispatcher {
     WGPUBuffer indirect_result; /* number of the dispatch whose grid was too large, plus one, and its counts */
     uint64_t indirect_serial;
     uint64_t indirect_epoch; /* of the last recording that has indirect grids */
+    prepared prepared[MAX_PREPARED];
+    uint32_t prepared_count, prepared_next;
 };
 
 /* ---- objects ----------------------------------------------------------------------------------- */
@@ -231,6 +244,43 @@ khal_status wg_run_once(wg_recorder* recorder, const wg_program* program, const 
 
 /* ---- indirect grids ---------------------------------------------------------------------------- */
 
+static bool is_same_slot(const wg_slot* a, const wg_slot* b)
+{
+    return a->serial == b->serial && a->offset == b->offset;
+}
+
+/* Equal slots have equal blocks, but for what is prepared. */
+static bool is_prepared(const wg_dispatcher* d, const prepared* wanted)
+{
+    for (uint32_t i = 0; i < d->prepared_count; ++i) {
+        const prepared* p = &d->prepared[i];
+        if (p->epoch == wanted->epoch && p->counts == wanted->counts && p->counts_offset == wanted->counts_offset &&
+            is_same_slot(&p->slot, &wanted->slot) &&
+            memcmp(p->workgroup_size, wanted->workgroup_size, sizeof p->workgroup_size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void keep_prepared(wg_dispatcher* d, const prepared* made)
+{
+    for (uint32_t i = 0; i < d->prepared_count; ++i)
+        if (is_same_slot(&d->prepared[i].slot, &made->slot))
+            d->prepared[i].epoch = 0;
+    d->prepared[d->prepared_next] = *made;
+    d->prepared_next = (d->prepared_next + 1) % MAX_PREPARED;
+    if (d->prepared_count < MAX_PREPARED)
+        ++d->prepared_count;
+}
+
+void wg_dispatch_wrote(wg_device* device, WGPUBuffer buffer)
+{
+    wg_dispatcher* d = device->dispatcher;
+    for (uint32_t i = 0; i < d->prepared_count; ++i)
+        if (buffer == NULL || d->prepared[i].counts == buffer)
+            d->prepared[i].epoch = 0;
+}
+
 /* Room for the grid, prepared by the device: the block with its grid still open, and behind it the API's counts. */
 static khal_status prepare(wg_recorder* recorder, const khal__command* command, unsigned char* block,
                            uint32_t block_size, wg_slot* slot)
@@ -253,6 +303,10 @@ static khal_status prepare(wg_recorder* recorder, const khal__command* command, 
         return status;
     const khal__range* range = &command->u.dispatch.indirect;
     const wg_buffer* counts = wg_buffer_of(range->buffer);
+    prepared made = {.epoch = epoch_of(recorder), .counts = counts->handle, .counts_offset = range->offset, .slot = *slot};
+    memcpy(made.workgroup_size, command->u.dispatch.workgroup_size, sizeof made.workgroup_size);
+    if (is_prepared(d, &made))
+        return KHAL_OK;
     wg_prepare p = {.counts = counts->handle,
                     .counts_serial = counts->serial,
                     .counts_offset = range->offset,
@@ -265,9 +319,11 @@ static khal_status prepare(wg_recorder* recorder, const khal__command* command, 
                     .result_serial = d->indirect_serial};
     memcpy(p.workgroup_size, command->u.dispatch.workgroup_size, sizeof p.workgroup_size);
     status = wg_internal_prepare(recorder, &p);
-    if (status == KHAL_OK)
-        d->indirect_epoch = epoch_of(recorder);
-    return status;
+    if (status != KHAL_OK)
+        return status;
+    d->indirect_epoch = epoch_of(recorder);
+    keep_prepared(d, &made);
+    return KHAL_OK;
 }
 
 static void report_indirect(wg_device* device, khal__submission* submission, const void* bytes, uint64_t size)
@@ -431,7 +487,7 @@ static khal_status encode_kernel(wg_recorder* recorder, const khal__command* com
     khal_status status = bind_arguments(function, command, &placement, bounds);
     if (status != KHAL_OK)
         return status;
-    const wg_block_kind kind = wg_block_kind_of(device, wg, is_indirect);
+    const wg_block_kind kind = wg_block_kind_of(device, wg, is_indirect || recorder->submission->command_count >= LONG);
     wg_pipeline* pipeline = NULL;
     const wg_shape shape = kind == WG_BLOCK_NONE ? WG_SHAPE_ANY : shape_of(device, command, &placement);
     status = wg_pipeline_get(function, placement.is_shared ? &placement : NULL, kind, shape,
@@ -646,8 +702,14 @@ static khal_status encode_foreign(wg_recorder* recorder, const khal__command* co
 
 khal_status wg_dispatch_encode(wg_recorder* recorder, const khal__command* command)
 {
-    return wg_function_of(command->u.dispatch.function)->kernel != NULL ? encode_kernel(recorder, command)
-                                                                        : encode_foreign(recorder, command);
+    wg_device* device = recorder->device;
+    const wg_function* wg = wg_function_of(command->u.dispatch.function);
+    const khal_status status =
+        wg->kernel != NULL ? encode_kernel(recorder, command) : encode_foreign(recorder, command);
+    for (uint32_t i = 0; device->dispatcher->prepared_count > 0 && i < command->u.dispatch.binding_count; ++i)
+        if (wg->writes[i] && command->u.dispatch.bindings[i].size > 0)
+            wg_dispatch_wrote(device, wg_buffer_of(command->u.dispatch.bindings[i].buffer)->handle);
+    return status;
 }
 
 khal_status wg_dispatch_flush(wg_recorder* recorder)
@@ -658,6 +720,7 @@ khal_status wg_dispatch_flush(wg_recorder* recorder)
     if (recorder->epoch == 0)
         return KHAL_OK;
     wg_blocks_end(device, recorder->epoch);
+    d->prepared_count = d->prepared_next = 0;
     if (d->indirect_epoch != recorder->epoch)
         return KHAL_OK;
     return wg_recorder_result(recorder, d->indirect_result, 0, ARGS_SIZE, NULL, report_indirect);

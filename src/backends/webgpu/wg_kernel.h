@@ -128,10 +128,10 @@ static inline wg_function* wg_function_of(khal_function* function)
     return khal__function_impl(function);
 }
 
-static inline wg_block_kind wg_block_kind_of(const wg_device* device, const wg_function* wg, bool is_indirect)
+static inline wg_block_kind wg_block_kind_of(const wg_device* device, const wg_function* wg, bool is_uniform)
 {
     return wg->kernel->block_size == 0                                ? WG_BLOCK_NONE
-           : !is_indirect && wg->block.size <= device->immediate_size ? WG_BLOCK_IMMEDIATE
+           : !is_uniform && wg->block.size <= device->immediate_size ? WG_BLOCK_IMMEDIATE
                                                                       : WG_BLOCK_UNIFORM;
 }
 

@@ -504,6 +504,7 @@ static khal_status encode_copy(wg_recorder* recorder, const khal__range* source,
 {
     const wg_buffer* from = wg_buffer_of(source->buffer);
     const wg_buffer* to = wg_buffer_of(target->buffer);
+    wg_dispatch_wrote(recorder->device, to->handle);
     const bool is_end = !to->is_foreign && target->offset + target->size == to->size;
     if (from->handle == to->handle || ((source->offset | target->offset) & 3) != 0 || ((source->size & 3) != 0 && !is_end))
         return wg_internal_copy(recorder, from->handle, source->offset, to->handle, target->offset, source->size);
@@ -517,6 +518,7 @@ static khal_status encode_fill(wg_recorder* recorder, const khal__command* comma
 {
     const khal__range* target = &command->u.fill.target;
     const wg_buffer* to = wg_buffer_of(target->buffer);
+    wg_dispatch_wrote(recorder->device, to->handle);
     bool is_zero = true;
     for (uint32_t i = 0; i < command->u.fill.pattern_size; ++i)
         is_zero = is_zero && command->u.fill.pattern[i] == 0;
@@ -559,6 +561,7 @@ static khal_status encode_native(wg_recorder* recorder, const khal__command* com
         wg_unlock(device);
         status = command->u.native.call(command->u.native.user, &native);
         wg_lock(device);
+        wg_dispatch_wrote(device, NULL);
         if (status != KHAL_OK) {
             char message[128];
             snprintf(message, sizeof message, "a native callback returned %s", khal_status_name(status));
