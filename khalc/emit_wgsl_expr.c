@@ -429,6 +429,38 @@ static kc_w divide(kc_wgsl* em, const kc_expr* e)
     return infix(em, e->u.op, a, b, false);
 }
 
+/* WGSL promises quotients for divisors up to 2^126; what is small anyway may be 0 beyond. */
+static bool divides_safely(const kc_expr* e)
+{
+    float number = 0.0f;
+    const kc_expr* parts[2] = {e->args[0], e->args[1]};
+    for (int i = 0; i < 2; i++) {
+        const kc_expr* part = parts[i]->kind == KC_EX_SPLAT ? parts[i]->args[0] : parts[i];
+        if (part->kind != KC_EX_CONST)
+            continue;
+        const uint32_t bits = (uint32_t)part->u.bits;
+        memcpy(&number, &bits, sizeof number);
+        if (number >= -1.0f && number <= 1.0f)
+            return true;
+        if (i == 1 && number >= -0x1p125f && number <= 0x1p125f)
+            return true;
+    }
+    return false;
+}
+
+static kc_w divide_floats(kc_wgsl* em, const kc_expr* e)
+{
+    const kc_w a = kc_wgsl_expr(em, e->args[0]), b = kc_wgsl_expr(em, e->args[1]);
+    const uint32_t lanes = kc_lane_count(e->type);
+    const char* suffix = lanes > 1 ? kc_format(em->m->arena, "_v%u", lanes) : "";
+    kc_w c = made_of(kc_wgsl_make(em, KC_WGSL_PRIMARY, "khal_quotient%s(%s, %s)", suffix,
+                                  kc_wgsl_argument(em, a), kc_wgsl_argument(em, b)),
+                     a, b);
+    em->has_bad_constant |= em->is_initialiser;
+    c.is_const = false;
+    return c;
+}
+
 static kc_w select_value(kc_wgsl* em, const kc_expr* e);
 
 static kc_w binary(kc_wgsl* em, const kc_expr* e)
@@ -448,6 +480,8 @@ static kc_w binary(kc_wgsl* em, const kc_expr* e)
     case KC_OP_REM:
         if (kc_is_integer(t))
             return divide(em, e);
+        if (op == KC_OP_DIV && !em->relaxed && !divides_safely(e))
+            return divide_floats(em, e);
         break;
     default: break;
     }

@@ -1,6 +1,8 @@
 /* Types, conversions and private memory. The reference is the same source, compiled by the host's compiler. */
 #include "../pairs.h"
 
+#include <string.h>
+
 #include "types.khal.h"
 
 #include "../kernels/type_functions.h"
@@ -18,5 +20,6 @@ static void types_run(cts* t)
 
 void cts_suite_types(cts_registry* registry)
 {
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) cts_add(registry, cases[i].name, types_run, &cases[i], 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        cts_add(registry, cases[i].name, types_run, &cases[i], strcmp(cases[i].name, "double_math") == 0 ? KHAL_FEATURE_FP64 : 0);
 }

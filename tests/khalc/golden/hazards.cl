@@ -120,3 +120,12 @@ __kernel void depth(__global int* p, int a)
     TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7)
     p[3] = x;
 }
+
+/* WGSL promises quotients by divisors up to 2^126 alone; those of small numbers may be 0 beyond. */
+__kernel void quotients(__global float* a, __global float4* b, float n)
+{
+    a[0] = a[1] / n;
+    a[2] = 1.0f / n + n / 3.0f;
+    b[0] = b[1] / n;
+    b[2] = 0.5f / b[3];
+}
