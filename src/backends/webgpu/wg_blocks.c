@@ -36,6 +36,7 @@ typedef struct pool {
     slot* slots;     /* chunk_capacity * CHUNK_SLOTS */
     uint32_t* table; /* open addressing: slots by hash; twice as many as slots */
     uint32_t hand;
+    uint32_t last; /* the slot that was placed last: the next block is often the same */
     bool is_dirty;
 } pool;
 
@@ -292,8 +293,15 @@ static khal_status place(wg_device* device, pool* pools, uint64_t epoch, const v
     while (pools[class].slot_size < size)
         ++class; /* a block is never larger than the largest */
     pool* p = &pools[class];
-    const uint64_t hash = hash_bytes(bytes, size);
-    uint32_t index = p->chunk_count > 0 ? find(p, hash, bytes, size) : NOTHING;
+    uint32_t index = NOTHING;
+    uint64_t hash = 0;
+    if (p->chunk_count > 0 && p->slots[p->last].size == size && memcmp(shadow_of(p, p->last), bytes, size) == 0) {
+        index = p->last;
+    } else {
+        hash = hash_bytes(bytes, size);
+        if (p->chunk_count > 0)
+            index = find(p, hash, bytes, size);
+    }
     if (index == NOTHING) {
         const khal_status status = take(device, p, &index);
         if (status != KHAL_OK)
@@ -308,6 +316,7 @@ static khal_status place(wg_device* device, pool* pools, uint64_t epoch, const v
         p->slots[index].referenced = true;
     }
     p->slots[index].epoch = epoch;
+    p->last = index;
     const chunk* c = &p->chunks[index / CHUNK_SLOTS];
     *out = (wg_slot){c->buffer, c->serial, index % CHUNK_SLOTS * p->slot_size, CHUNK_SLOTS * p->slot_size};
     return KHAL_OK;

@@ -26,6 +26,7 @@ struct wg_groups {
     uint32_t table[CAPACITY * 2];
     uint32_t filter[FILTER]; /* how many bindings name a serial of that remainder */
     uint32_t hand;
+    uint32_t last; /* the group that was asked for last: the next is often the same */
 };
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -39,10 +40,9 @@ static uint32_t* filter_of(wg_groups* g, uint64_t serial)
     return &g->filter[(serial ^ serial >> 12) % FILTER];
 }
 
-static bool is_same(const group* g, uint64_t hash, const wg_layout* layout, uint32_t index, const wg_bound* bounds,
-                    uint32_t count)
+static bool is_same(const group* g, const wg_layout* layout, uint32_t index, const wg_bound* bounds, uint32_t count)
 {
-    if (g->hash != hash || g->layout != layout->id || g->index != index || g->count != count)
+    if (g->handle == NULL || g->layout != layout->id || g->index != index || g->count != count)
         return false;
     for (uint32_t i = 0; i < count; ++i)
         if (g->entries[i].serial != bounds[i].serial || g->entries[i].offset != bounds[i].offset ||
@@ -96,22 +96,30 @@ khal_status wg_group_create(wg_device* device, const wg_layout* layout, uint32_t
                : khal__fail(device->front, KHAL_ERROR_OUT_OF_MEMORY, 0, NULL, "the library made no bind group");
 }
 
+static khal_status use(wg_groups* g, uint32_t index, WGPUBindGroup* out, uint64_t* out_id)
+{
+    group* used = &g->groups[index];
+    used->referenced = true;
+    g->last = index;
+    *out = used->handle;
+    *out_id = used->id;
+    return KHAL_OK;
+}
+
 khal_status wg_group_get(wg_device* device, uint64_t epoch, const wg_layout* layout, uint32_t index,
                          const wg_bound* bounds, uint32_t count, WGPUBindGroup* out, uint64_t* out_id)
 {
     wg_groups* g = device->groups;
     const uint32_t mask = CAPACITY * 2 - 1;
+    if (is_same(&g->groups[g->last], layout, index, bounds, count))
+        return use(g, g->last, out, out_id);
     uint64_t hash = mix(layout->id, index);
     for (uint32_t i = 0; i < count; ++i)
         hash = mix(mix(mix(hash, bounds[i].serial), bounds[i].offset), bounds[i].size);
     for (uint32_t i = (uint32_t)hash & mask; g->table[i] != NOTHING; i = (i + 1) & mask) {
-        group* found = &g->groups[g->table[i]];
-        if (!is_same(found, hash, layout, index, bounds, count))
-            continue;
-        found->referenced = true;
-        *out = found->handle;
-        *out_id = found->id;
-        return KHAL_OK;
+        const group* found = &g->groups[g->table[i]];
+        if (found->hash == hash && is_same(found, layout, index, bounds, count))
+            return use(g, g->table[i], out, out_id);
     }
     const size_t size = (count > 0 ? count : 1) * sizeof(entry);
     entry* entries = khal__alloc(device->front, size, 16);
@@ -147,6 +155,7 @@ khal_status wg_group_get(wg_device* device, uint64_t epoch, const wg_layout* lay
     while (g->table[place] != NOTHING)
         place = (place + 1) & mask;
     g->table[place] = g->hand;
+    g->last = g->hand;
     g->hand = (g->hand + 1) % CAPACITY;
     *out = handle;
     *out_id = made->id;

@@ -711,6 +711,8 @@ khal_status wg_submit(khal_device* front, khal__submission* submission)
     }
     if (status == KHAL_OK)
         queue->submitted = submission->ticket;
+    /* What was submitted just now is not done yet. */
+    atomic_store_explicit(&queue->looked_at, khal__clock_now(), memory_order_relaxed);
     wg_unlock(device);
     return status;
 }
