@@ -13,7 +13,7 @@ for program in khal-info quickstart reduce nbody; do
     fi
 done
 mkdir -p "$build/demo" || exit 1
-export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$build/demo}"
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(cd "$build/demo" && pwd)}" # what some drivers ask for, and complain about
 
 status=0
 any=false
