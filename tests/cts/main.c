@@ -15,15 +15,16 @@
 #endif
 
 static const char usage[] =
-    "usage: khal-cts [--device cpu|cuda|vulkan|metal|webgpu] [--filter GLOB] [--suite NAME]\n"
+    "usage: khal-cts [--device cpu|cuda|vulkan|metal|webgpu] [--filter GLOB] [--suite NAME] [--part I/N]\n"
     "                [--list] [--list-suites] [--verbose] [--no-fork]\n"
-    "Runs the cases (named suite.case) whose name matches GLOB on the device. KHAL_CTS_REQUIRE=cpu,cuda,... makes it a failure\n"
+    "Runs the cases (named suite.case) whose name matches GLOB on the device; with --part, the I-th of N shares of them. KHAL_CTS_REQUIRE=cpu,cuda,... makes it a failure\n"
     "that such a device can't be opened; KHAL_CTS_TIME_LIMIT is the seconds that a case may take (default 300).\n";
 
 typedef struct options {
     const cts_backend* backend;
     const char* filter;
     const char* suite;
+    uint32_t part, part_count; /* 1 to part_count; 0: all */
     bool verbose, in_process;
     uint32_t time_limit; /* s */
 } options;
@@ -83,8 +84,17 @@ void cts_add(cts_registry* registry, const char* name, cts_case_fn run, const vo
         (cts_case){.suite = registry->suite, .name = full, .run = run, .data = data, .features = features};
 }
 
+/* Shares go by name, so that a new case moves no other. */
+static bool is_in_part(const options* o, const char* name)
+{
+    uint32_t sum = 0;
+    for (; *name != 0; name++) sum += (unsigned char)*name;
+    return o->part == 0 || sum % o->part_count == o->part - 1;
+}
+
 static bool is_chosen(const options* o, const cts_case* which)
 {
+    if (!is_in_part(o, which->name)) return false;
     return (o->suite == NULL || strcmp(o->suite, which->suite) == 0) && (o->filter == NULL || cts_match(o->filter, which->name));
 }
 
@@ -299,6 +309,8 @@ int main(int argc, char** argv)
             i++;
         } else if (strcmp(argv[i], "--filter") == 0 && value != NULL) { o.filter = value; i++; }
         else if (strcmp(argv[i], "--suite") == 0 && value != NULL) { o.suite = value; i++; }
+        else if (strcmp(argv[i], "--part") == 0 && value != NULL && sscanf(value, "%u/%u", &o.part, &o.part_count) == 2 &&
+                 o.part >= 1 && o.part <= o.part_count) i++;
         else { fputs(usage, stderr); return 2; }
     }
     const char* limit = getenv("KHAL_CTS_TIME_LIMIT");
