@@ -49,7 +49,8 @@ static void emit_all(kc_arena* arena, kc_module* m)
     kc_text header = {0}, library = {0};
     kc_emit_header(&header, m, count, kernels);
     if (!m->diags->error_count)
-        kc_emit_library(&library, m, count, kernels, "input.khal.h");
+        kc_emit_library(&library, m, count, kernels,
+                        &(kc_library_options){.header_name = "input.khal.h", .has_cpu = true});
     kc_text_free(&header);
     kc_text_free(&library);
     (void)arena;
