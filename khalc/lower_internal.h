@@ -96,6 +96,8 @@ typedef struct kc_lowerer {
     const kc_type *u32, *i32;
 } kc_lowerer;
 
+typedef enum kc_spot_part { KC_SPOT_OBJECT, KC_SPOT_INDEX, KC_SPOT_WHICH } kc_spot_part;
+
 /* An object in memory, or where a pointer points to. `index` is NULL for 0. */
 typedef struct kc_spot {
     kc_memory* memory;  /* NULL: the null pointer alone */
@@ -108,7 +110,7 @@ typedef struct kc_spot {
     uint64_t align;     /* words: of all but `offset` */
     const kc_type* type;
     const kc_expr *place, *element; /* of an element: the source's place, and its part that is the whole element */
-    enum { KC_SPOT_OBJECT, KC_SPOT_INDEX, KC_SPOT_WHICH } part; /* of a pointer that is there */
+    kc_spot_part part;  /* of a pointer that is there */
     uint8_t lane_count; /* words: lanes of the vector that is there; 0: all */
     const uint8_t* lanes;
 } kc_spot;

@@ -714,7 +714,7 @@ static kc_expr* numbers_of(kc_lowerer* lw, kc_expr* value, bool is_which)
     return list;
 }
 
-static void store_part(kc_lowerer* lw, const kc_spot* spot, int part, kc_expr* value)
+static void store_part(kc_lowerer* lw, const kc_spot* spot, kc_spot_part part, kc_expr* value)
 {
     kc_spot s = *spot;
     s.index = clone(lw, spot->index);

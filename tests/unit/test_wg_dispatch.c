@@ -526,7 +526,7 @@ static void local_sizes(void** state)
     khal_function* reversed = function_of("reversed");
     khal_buffer* to = buffer_of(NULL, 256);
     for (uint32_t round = 0; round < 100; ++round) { /* more sizes than pipelines are kept */
-        const uint32_t size = 8 << round % 3, bytes = size * 4 + round;
+        const uint32_t size = 8u << round % 3, bytes = size * 4 + round;
         const call c = {.function = reversed,
                         .grid = khal_grid_with_workgroup(khal_groups(64 / size, 1, 1), size, 1, 1),
                         .slices = {{to, 0, 256, 4}},

@@ -119,6 +119,12 @@ static void check_placement(const wg_argument* arguments, uint32_t count, uint32
     }
 }
 
+static uint32_t random_below(uint32_t* x, uint32_t n)
+{
+    *x = *x * 1664525u + 1013904223u;
+    return (*x >> 8) % n;
+}
+
 static void random_arguments(void** state)
 {
     (void)state;
@@ -127,12 +133,13 @@ static void random_arguments(void** state)
         wg_argument arguments[8];
         wg_placement p;
         uint32_t wrong = 99;
-#define RANDOM(n) ((x = x * 1664525u + 1013904223u) >> 8) % (n)
-        const uint32_t count = RANDOM(8) + 1, align = 16u << RANDOM(5);
-        const uint64_t most = 200 + RANDOM(8000);
+        const uint32_t count = random_below(&x, 8) + 1, align = 16u << random_below(&x, 5);
+        const uint64_t most = 200 + random_below(&x, 8000);
         for (uint32_t i = 0; i < count; ++i) {
-            arguments[i] = (wg_argument){
-                .serial = RANDOM(4), .offset = RANDOM(6000), .size = RANDOM(600) + 1, .writes = RANDOM(3) == 0};
+            arguments[i].serial = random_below(&x, 4);
+            arguments[i].offset = random_below(&x, 6000);
+            arguments[i].size = random_below(&x, 600) + 1;
+            arguments[i].writes = random_below(&x, 3) == 0;
             if (arguments[i].serial == 0)
                 arguments[i].offset = arguments[i].size = 0;
         }
