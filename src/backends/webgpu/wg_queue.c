@@ -562,7 +562,9 @@ static khal_status encode_native(wg_recorder* recorder, const khal__command* com
         status = command->u.native.call(command->u.native.user, &native);
         wg_lock(device);
         wg_dispatch_wrote(device, NULL);
-        if (status != KHAL_OK) {
+        if (!khal__device_is_up(device->front)) { /* the submission is the front's again */
+            status = KHAL_DEVICE_LOST;
+        } else if (status != KHAL_OK) {
             char message[128];
             snprintf(message, sizeof message, "a native callback returned %s", khal_status_name(status));
             fail_run(recorder->submission, KHAL_ERROR_NATIVE_FAILED, KHAL_EXECUTION_FAILED, message);
@@ -577,7 +579,7 @@ static khal_status encode_native(wg_recorder* recorder, const khal__command* com
 static khal_status encode(wg_recorder* recorder)
 {
     khal_status status = KHAL_OK;
-    for (const khal__command* c = recorder->submission->commands; c != NULL && status == KHAL_OK; c = c->next) {
+    for (const khal__command* c = recorder->submission->commands; c != NULL; c = c->next) {
         switch (c->kind) {
         case KHAL__COMMAND_DISPATCH: status = wg_dispatch_encode(recorder, c); break;
         case KHAL__COMMAND_COPY:
@@ -596,10 +598,10 @@ static khal_status encode(wg_recorder* recorder)
         case KHAL__COMMAND_NATIVE: status = encode_native(recorder, c); break;
         case KHAL__COMMAND_BARRIER: break; /* WebGPU orders by what is used */
         }
+        if (status != KHAL_OK)
+            return status; /* the command may be gone, with a device that was lost */
     }
-    if (status == KHAL_OK && recorder->run->query_count > 0)
-        status = resolve_times(recorder);
-    return status;
+    return recorder->run->query_count > 0 ? resolve_times(recorder) : KHAL_OK;
 }
 
 static void append(wg_queue* queue, wg_flight* run)
