@@ -97,17 +97,24 @@ char* kc_strdup(kc_arena* arena, const char* s)
     return kc_strndup(arena, s, strlen(s));
 }
 
+char* kc_vformat(kc_arena* arena, const char* format, va_list args)
+{
+    va_list measured;
+    va_copy(measured, args);
+    const int size = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
+    if (size < 0)
+        out_of_memory();
+    char* text = kc_alloc(arena, (size_t)size + 1);
+    vsnprintf(text, (size_t)size + 1, format, args);
+    return text;
+}
+
 char* kc_format(kc_arena* arena, const char* format, ...)
 {
     va_list args;
     va_start(args, format);
-    const int size = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    if (size < 0)
-        out_of_memory();
-    char* text = kc_alloc(arena, (size_t)size + 1);
-    va_start(args, format);
-    vsnprintf(text, (size_t)size + 1, format, args);
+    char* text = kc_vformat(arena, format, args);
     va_end(args);
     return text;
 }

@@ -2,6 +2,7 @@
 #ifndef KC_ARENA_H
 #define KC_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 typedef struct kc_arena kc_arena;
@@ -14,6 +15,7 @@ void* kc_alloc(kc_arena* arena, size_t size);
 char* kc_strndup(kc_arena* arena, const char* s, size_t n);
 char* kc_strdup(kc_arena* arena, const char* s);
 char* kc_format(kc_arena* arena, const char* format, ...) __attribute__((format(printf, 2, 3)));
+char* kc_vformat(kc_arena* arena, const char* format, va_list args) __attribute__((format(printf, 2, 0)));
 
 #define KC_NEW(arena, type) ((type*)kc_alloc((arena), sizeof(type)))
 #define KC_NEW_ARRAY(arena, type, count) ((type*)kc_alloc((arena), sizeof(type) * (size_t)(count)))

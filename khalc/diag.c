@@ -30,20 +30,12 @@ static const char* id_name(kc_diag_id id)
 static void record(kc_diags* d, kc_loc loc, kc_diag_id id, bool is_error, const char* format,
                    va_list args)
 {
-    va_list again;
-    va_copy(again, args);
-    const int size = vsnprintf(NULL, 0, format, args);
-    const size_t room = size > 0 ? (size_t)size + 1 : 1;
-    char* text = kc_alloc(d->arena, room);
-    if (size > 0)
-        vsnprintf(text, room, format, again);
-    va_end(again);
     kc_diag_item* item = KC_NEW(d->arena, kc_diag_item);
     *item = (kc_diag_item){.loc = loc,
                            .id = id,
                            .is_error = is_error,
                            .order = d->error_count + d->warning_count,
-                           .text = text};
+                           .text = kc_vformat(d->arena, format, args)};
     if (d->last)
         d->last->next = item;
     else

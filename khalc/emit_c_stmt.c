@@ -15,21 +15,11 @@ static void put_indent(kc_emc* em)
 
 void kc_emc_line(kc_emc* em, const char* format, ...)
 {
-    char small[512];
-    va_list ap;
-    va_start(ap, format);
-    const int n = vsnprintf(small, sizeof small, format, ap);
-    va_end(ap);
     put_indent(em);
-    if (n >= 0 && (size_t)n < sizeof small) {
-        kc_putn(em->out, small, (size_t)n);
-    } else if (n > 0) {
-        char* s = kc_alloc(em->m->arena, (size_t)n + 1);
-        va_start(ap, format);
-        vsnprintf(s, (size_t)n + 1, format, ap);
-        va_end(ap);
-        kc_putn(em->out, s, (size_t)n);
-    }
+    va_list args;
+    va_start(args, format);
+    kc_vputf(em->out, format, args);
+    va_end(args);
     kc_put(em->out, "\n");
 }
 

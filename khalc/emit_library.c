@@ -79,12 +79,26 @@ static void put_args(kc_text* out, const khal_kernel_info* k)
     kc_put(out, "};\n");
 }
 
+typedef struct flag_name {
+    uint32_t flag;
+    const char* name;
+} flag_name;
+
+static void put_flags(kc_text* out, uint32_t flags, const flag_name* names, size_t count)
+{
+    const char* separator = "";
+    for (size_t i = 0; i < count; i++)
+        if (flags & names[i].flag) {
+            kc_putf(out, "%s%s", separator, names[i].name);
+            separator = " | ";
+        }
+    if (!*separator)
+        kc_put(out, "0");
+}
+
 static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
 {
-    static const struct {
-        uint32_t flag;
-        const char* name;
-    } flags[] = {
+    static const flag_name flags[] = {
         {KHAL_KERNEL_HAS_BARRIER, "KHAL_KERNEL_HAS_BARRIER"},
         {KHAL_KERNEL_HAS_PRINTF, "KHAL_KERNEL_HAS_PRINTF"},
         {KHAL_KERNEL_HAS_ATOMICS, "KHAL_KERNEL_HAS_ATOMICS"},
@@ -99,13 +113,8 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
             "     .workgroup_size = {%u, %u, %u}, .local_memory_size = %u, .flags = ",
             k->arg_count, k->binding_count, k->local_count, k->push_constant_size,
             k->workgroup_size[0], k->workgroup_size[1], k->workgroup_size[2], k->local_memory_size);
-    const char* separator = "";
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (k->flags & flags[i].flag) {
-            kc_putf(out, "%s%s", separator, flags[i].name);
-            separator = " | ";
-        }
-    kc_put(out, *separator ? "},\n" : "0},\n");
+    put_flags(out, k->flags, flags, sizeof flags / sizeof flags[0]);
+    kc_put(out, "},\n");
 }
 
 /* ---- WGSL ------------------------------------------------------------------------------------ */
@@ -159,10 +168,7 @@ static void put_wgsl_entry(kc_text* out, const khal_kernel_info* k, const khal_w
         kc_put(out, "},\n");
         return;
     }
-    static const struct {
-        uint32_t flag;
-        const char* name;
-    } flags[] = {
+    static const flag_name flags[] = {
         {KHAL_WGSL_USES_FMA, "KHAL_WGSL_USES_FMA"},
         {KHAL_WGSL_USES_SQRT, "KHAL_WGSL_USES_SQRT"},
         {KHAL_WGSL_USES_ATOMICS, "KHAL_WGSL_USES_ATOMICS"},
@@ -175,13 +181,8 @@ static void put_wgsl_entry(kc_text* out, const khal_kernel_info* k, const khal_w
     if (k->local_count)
         kc_putf(out, ", .local_strides = khal_wgsl_strides_%u", index);
     kc_putf(out, ", .block_size = %u, .flags = ", w->block_size);
-    const char* separator = "";
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (w->flags & flags[i].flag) {
-            kc_putf(out, "%s%s", separator, flags[i].name);
-            separator = " | ";
-        }
-    kc_put(out, *separator ? "},\n" : "0},\n");
+    put_flags(out, w->flags, flags, sizeof flags / sizeof flags[0]);
+    kc_put(out, "},\n");
 }
 
 static void put_wgsl(kc_text* out, uint32_t kernel_count, const khal_kernel_info* kernels,

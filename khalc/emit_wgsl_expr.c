@@ -13,16 +13,10 @@
 
 kc_w kc_wgsl_make(kc_wgsl* em, int prec, const char* format, ...)
 {
-    va_list ap;
-    va_start(ap, format);
-    va_list again;
-    va_copy(again, ap);
-    const int n = vsnprintf(NULL, 0, format, ap);
-    va_end(ap);
-    char* s = kc_alloc(em->m->arena, n < 0 ? 1 : (size_t)n + 1);
-    if (n > 0)
-        vsnprintf(s, (size_t)n + 1, format, again);
-    va_end(again);
+    va_list args;
+    va_start(args, format);
+    const char* s = kc_vformat(em->m->arena, format, args);
+    va_end(args);
     return (kc_w){.s = s, .prec = (uint8_t)prec};
 }
 

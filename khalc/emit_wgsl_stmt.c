@@ -7,22 +7,12 @@
 
 void kc_wgsl_line(kc_wgsl* em, const char* format, ...)
 {
-    char small[512];
-    va_list ap;
-    va_start(ap, format);
-    const int n = vsnprintf(small, sizeof small, format, ap);
-    va_end(ap);
     for (int i = 0; i < em->indent && i < 24; i++)
         kc_put(em->out, "    ");
-    if (n >= 0 && (size_t)n < sizeof small) {
-        kc_putn(em->out, small, (size_t)n);
-    } else if (n > 0) {
-        char* s = kc_alloc(em->m->arena, (size_t)n + 1);
-        va_start(ap, format);
-        vsnprintf(s, (size_t)n + 1, format, ap);
-        va_end(ap);
-        kc_putn(em->out, s, (size_t)n);
-    }
+    va_list args;
+    va_start(args, format);
+    kc_vputf(em->out, format, args);
+    va_end(args);
     kc_put(em->out, "\n");
 }
 
@@ -144,17 +134,6 @@ static const char* declaration(kc_wgsl* em, const kc_stmt* s)
     return kc_format(em->m->arena, "%s %s = %s", is_let ? "let" : "var", name, value.s);
 }
 
-typedef struct kc_named {
-    const kc_var* var;
-    uint32_t count;
-} kc_named;
-
-static void count_named(kc_expr** slot, void* user)
-{
-    kc_named* named = user;
-    named->count += (*slot)->kind == KC_EX_VAR && (*slot)->u.var == named->var;
-}
-
 /* Whether `s`, a DECLARE without a value, is followed by the one statement that gives it one, and
  * does not read it. */
 static bool is_given_next(kc_wgsl* em, const kc_stmt* s)
@@ -163,12 +142,15 @@ static bool is_given_next(kc_wgsl* em, const kc_stmt* s)
     if (s->value || !next || kc_wgsl_var_of(em, s->var)->assign_count != 1 ||
         has_array(s->var->type))
         return false;
-    kc_named named = {.var = s->var};
-    kc_stmt_walk_exprs(next, count_named, &named);
-    if (named.count > (next->kind == KC_ST_ASSIGN))
+    if (kc_ex_names(next->value, s->var))
         return false;
     if (next->kind == KC_ST_ASSIGN)
         return next->place->kind == KC_EX_VAR && next->place->u.var == s->var;
+    for (uint32_t i = 0; i < next->arg_count; i++)
+        if (kc_ex_names(next->args[i], s->var))
+            return false;
+    if (kc_ex_names(next->place, s->var))
+        return false;
     return next->result == s->var &&
            (next->kind == KC_ST_CALL || next->kind == KC_ST_BROADCAST ||
             (next->kind == KC_ST_ATOMIC && next->atomic != KC_ATOMIC_CMPXCHG));

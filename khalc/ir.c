@@ -559,6 +559,19 @@ void kc_block_remove(kc_block* b, kc_stmt* s)
     s->prev = s->next = NULL;
 }
 
+void kc_block_move(kc_block* to, kc_block* from)
+{
+    if (!from->first)
+        return;
+    from->first->prev = to->last;
+    if (to->last)
+        to->last->next = from->first;
+    else
+        to->first = from->first;
+    to->last = from->last;
+    *from = (kc_block){0};
+}
+
 kc_stmt* kc_st_declare(kc_module* m, kc_block* b, kc_var* var, kc_expr* value, kc_loc loc)
 {
     kc_stmt* s = kc_stmt_create(m, KC_ST_DECLARE, loc);
@@ -623,6 +636,16 @@ static void walk_expr(kc_expr** slot, void (*fn)(kc_expr** slot, void* user), vo
     kc_expr* e = *slot;
     for (uint32_t i = 0; i < e->arg_count; i++)
         walk_expr(&e->args[i], fn, user);
+}
+
+bool kc_ex_names(const kc_expr* e, const kc_var* v)
+{
+    if (!e)
+        return false;
+    bool found = e->kind == KC_EX_VAR && e->u.var == v;
+    for (uint32_t i = 0; i < e->arg_count && !found; i++)
+        found = kc_ex_names(e->args[i], v);
+    return found;
 }
 
 void kc_stmt_walk_exprs(kc_stmt* s, void (*fn)(kc_expr** slot, void* user), void* user)

@@ -401,6 +401,7 @@ kc_stmt* kc_stmt_create(kc_module* m, kc_stmt_kind kind, kc_loc loc);
 void kc_block_append(kc_block* b, kc_stmt* s);
 void kc_block_insert_before(kc_block* b, kc_stmt* at, kc_stmt* s);
 void kc_block_remove(kc_block* b, kc_stmt* s);
+void kc_block_move(kc_block* to, kc_block* from); /* all that is in `from` goes to the end of `to` */
 kc_stmt* kc_st_declare(kc_module* m, kc_block* b, kc_var* var, kc_expr* value, kc_loc loc);
 kc_stmt* kc_st_assign(kc_module* m, kc_block* b, kc_expr* place, kc_expr* value, kc_loc loc);
 
@@ -410,6 +411,7 @@ kc_var* kc_place_root(const kc_expr* place); /* the variable that a place is a p
 bool kc_is_terminator(const kc_stmt* s); /* BREAK, CONTINUE, RETURN */
 bool kc_type_is_interned(const kc_module* m, const kc_type* t);
 
+bool kc_ex_names(const kc_expr* e, const kc_var* v); /* whether `v` stands in `e`, which may be NULL */
 /* Calls `fn` for every expression of a statement (not of statements nested in it), parents before children.
  * `slot` may be replaced; the new expression is then the one walked. */
 void kc_stmt_walk_exprs(kc_stmt* s, void (*fn)(kc_expr** slot, void* user), void* user);

@@ -67,20 +67,8 @@ kc_stmt* kc_put_if(kc_module* m, kc_block* b, kc_expr* condition, kc_loc loc)
     return s;
 }
 
-void kc_block_move(kc_block* to, kc_block* from)
-{
-    if (!from->first)
-        return;
-    from->first->prev = to->last;
-    if (to->last)
-        to->last->next = from->first;
-    else
-        to->first = from->first;
-    to->last = from->last;
-    *from = (kc_block){0};
-}
-
-kc_block kc_block_cut_after(kc_block* b, kc_stmt* s)
+/* Cuts off the statements after `s`, and gives them. */
+static kc_block cut_after(kc_block* b, kc_stmt* s)
 {
     kc_block rest = {0};
     if (s->next) {
@@ -136,7 +124,7 @@ static void drop(kc_block dropped)
 
 static void drop_after(kc_block* b, kc_stmt* s)
 {
-    drop(kc_block_cut_after(b, s));
+    drop(cut_after(b, s));
 }
 
 static void remove_stmt(kc_block* b, kc_stmt* s)
@@ -195,7 +183,7 @@ static void move_into_elses(kc_exits* x, kc_block* list, kc_stmt* target, int de
             if ((!body_leaves && !ends_by_leaving(&s->orelse, target)) || depth == KC_MAX_ELSES)
                 continue;
             kc_block* other = body_leaves ? &s->orelse : &s->body;
-            kc_block rest = kc_block_cut_after(list, s);
+            kc_block rest = cut_after(list, s);
             if (other->last && kc_is_terminator(other->last))
                 drop(rest);
             else

@@ -15,10 +15,6 @@ kc_expr* kc_negated(kc_module* m, kc_expr* a);
 kc_stmt* kc_set_var(kc_module* m, kc_block* b, kc_var* v, kc_expr* value, kc_loc loc);
 /* IF (condition), appended. */
 kc_stmt* kc_put_if(kc_module* m, kc_block* b, kc_expr* condition, kc_loc loc);
-/* What is in `from` goes to the end of `to`. */
-void kc_block_move(kc_block* to, kc_block* from);
-/* Cuts off the statements after `s`, and gives them. */
-kc_block kc_block_cut_after(kc_block* b, kc_stmt* s);
 /* Whether `sel` has one of the values. */
 kc_expr* kc_is_one_of(kc_module* m, kc_var* sel, uint32_t count, const uint64_t* values);
 

@@ -263,14 +263,6 @@ static kc_expr* builtin(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-static bool touches_half(const kc_expr* e)
-{
-    bool touches = is_half(e->type);
-    for (uint32_t i = 0; i < e->arg_count; i++)
-        touches |= is_half(e->args[i]->type);
-    return touches;
-}
-
 static kc_expr* binary(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
     if (old->u.op == KC_OP_DIV)
@@ -281,7 +273,7 @@ static kc_expr* binary(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 
 static kc_expr* half_expr(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
-    if (!touches_half(old))
+    if (!kc_rw_touches(old, is_half))
         return NULL;
     switch (old->kind) {
     case KC_EX_CONST: {

@@ -333,17 +333,9 @@ static kc_expr* builtin(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-static bool touches_long(const kc_expr* e)
-{
-    bool touches = is_long(e->type);
-    for (uint32_t i = 0; i < e->arg_count; i++)
-        touches |= is_long(e->args[i]->type);
-    return touches;
-}
-
 static kc_expr* long_expr(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
-    if (!touches_long(old))
+    if (!kc_rw_touches(old, is_long))
         return NULL;
     switch (old->kind) {
     case KC_EX_CONST: return constant(r, old->u.bits);

@@ -391,14 +391,6 @@ static kc_expr* builtin(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-static bool touches_narrow(const kc_expr* e)
-{
-    bool touches = is_narrow(e->type);
-    for (uint32_t i = 0; i < e->arg_count; i++)
-        touches |= is_narrow(e->args[i]->type);
-    return touches;
-}
-
 /* Bits that a mask takes from a narrow integer. */
 static kc_expr* masked(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
@@ -412,7 +404,7 @@ static kc_expr* masked(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 
 static kc_expr* narrow_expr(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
-    if (!touches_narrow(old))
+    if (!kc_rw_touches(old, is_narrow))
         return masked(r, old, args);
     switch (old->kind) {
     case KC_EX_CONST: return kc_rw_int(r, narrow_type(r->m, old->type), old->u.bits);

@@ -245,27 +245,14 @@ static kc_expr* part_of(kc_splitter* sp, const kc_expr* value, uint32_t field)
     return part;
 }
 
-typedef struct kc_mention {
-    const kc_var* var;
-    bool found;
-} kc_mention;
-
-static void find_mention(kc_expr** slot, void* user)
-{
-    kc_mention* mention = user;
-    mention->found |= (*slot)->kind == KC_EX_VAR && (*slot)->u.var == mention->var;
-}
-
 /* The fields are assigned one after the other, so that what is read of the same record comes first.
  */
 static void split_assignment(kc_splitter* sp, kc_block* b, kc_stmt* s, const kc_split* split)
 {
     kc_module* m = sp->m;
     const bool is_declared = s->kind == KC_ST_DECLARE;
-    kc_mention mention = {.var = split->var};
-    kc_stmt value_only = {.kind = KC_ST_ASSIGN, .value = s->value};
-    kc_stmt_walk_exprs(&value_only, find_mention, &mention);
-    const bool needs_copies = mention.found && s->value->kind != KC_EX_LOAD;
+    const bool needs_copies =
+        kc_ex_names(s->value, split->var) && s->value->kind != KC_EX_LOAD;
     const uint32_t count = split->record->field_count;
     kc_expr** values = KC_NEW_ARRAY(m->arena, kc_expr*, count);
     for (uint32_t i = 0; s->value && i < count; i++) {

@@ -420,21 +420,13 @@ static kc_expr* load_lanes(kc_rewrite* r, const kc_expr* old)
     return from_lanes(r, old->type, &l);
 }
 
-static bool reads(const kc_expr* e, const kc_var* v)
-{
-    bool found = e->kind == KC_EX_VAR && e->u.var == v;
-    for (uint32_t i = 0; i < e->arg_count && !found; i++)
-        found = reads(e->args[i], v);
-    return found;
-}
-
 /* All is computed before a part of the vector is assigned. */
 static void keep_values(kc_rewrite* r, kc_lanes* l, const kc_var* assigned)
 {
     for (uint32_t i = 0; i < l->count; i++) {
         kc_expr* e = l->at[i].e;
         if (!l->at[i].is_shared)
-            replace(l, e, kc_rw_is_cheap(e) && !reads(e, assigned) ? e : kc_rw_temp(r, e));
+            replace(l, e, kc_rw_is_cheap(e) && !kc_ex_names(e, assigned) ? e : kc_rw_temp(r, e));
     }
 }
 
@@ -480,17 +472,9 @@ static bool assign_lanes(kc_rewrite* r, kc_stmt* s)
 
 /* ---- the rules ------------------------------------------------------------------------------- */
 
-static bool touches_wide(const kc_expr* e)
-{
-    bool touches = is_wide(e->type);
-    for (uint32_t i = 0; i < e->arg_count; i++)
-        touches |= is_wide(e->args[i]->type);
-    return touches;
-}
-
 static kc_expr* split_expr(kc_rewrite* r, const kc_expr* old, kc_expr** args)
 {
-    if (!touches_wide(old))
+    if (!kc_rw_touches(old, is_wide))
         return NULL;
     switch (old->kind) {
     case KC_EX_INDEX:

@@ -1,7 +1,4 @@
 /* Functions that a target can't have: one of them takes its callers along, and nobody else. */
-#include <stdarg.h>
-#include <stdio.h>
-
 #include "flow.h"
 #include "lower.h"
 
@@ -11,14 +8,8 @@ void kc_refuse(kc_module* m, kc_function* f, kc_loc loc, kc_diag_id id, const ch
         return;
     va_list args;
     va_start(args, format);
-    va_list again;
-    va_copy(again, args);
-    const int size = vsnprintf(NULL, 0, format, args);
+    const char* text = kc_vformat(m->arena, format, args);
     va_end(args);
-    char* text = kc_alloc(m->arena, size > 0 ? (size_t)size + 1 : 1);
-    if (size > 0)
-        vsnprintf(text, (size_t)size + 1, format, again);
-    va_end(again);
     f->refusal = KC_NEW(m->arena, kc_refusal);
     *f->refusal = (kc_refusal){.loc = loc, .id = id, .text = text};
 }

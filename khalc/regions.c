@@ -534,18 +534,6 @@ static void cut(plan* p)
 
 typedef enum flow { FLOW_NONE, FLOW_SET, FLOW_NEEDED } flow;
 
-static bool reads(const kc_expr* e, const kc_var* v)
-{
-    if (!e)
-        return false;
-    if (e->kind == KC_EX_VAR && e->u.var == v)
-        return true;
-    for (uint32_t i = 0; i < e->arg_count; i++)
-        if (reads(e->args[i], v))
-            return true;
-    return false;
-}
-
 static flow flow_of_run(const kc_stmt* first, const kc_stmt* end, const kc_var* v);
 
 static flow flow_of_block(const kc_block* b, const kc_var* v)
@@ -563,10 +551,10 @@ static bool has_exits(const kc_block* b)
 
 static flow flow_of_stmt(const kc_stmt* s, const kc_var* v)
 {
-    if (reads(s->value, v))
+    if (kc_ex_names(s->value, v))
         return FLOW_NEEDED;
     for (uint32_t i = 0; i < s->arg_count; i++)
-        if (reads(s->args[i], v))
+        if (kc_ex_names(s->args[i], v))
             return FLOW_NEEDED;
     flow a, b;
     switch (s->kind) {
@@ -574,10 +562,10 @@ static flow flow_of_stmt(const kc_stmt* s, const kc_var* v)
     case KC_ST_ASSIGN:
         if (s->place->kind == KC_EX_VAR)
             return s->place->u.var == v ? FLOW_SET : FLOW_NONE;
-        return reads(s->place, v) ? FLOW_NEEDED : FLOW_NONE;
+        return kc_ex_names(s->place, v) ? FLOW_NEEDED : FLOW_NONE;
     case KC_ST_CALL:
     case KC_ST_ATOMIC:
-        if (reads(s->place, v))
+        if (kc_ex_names(s->place, v))
             return FLOW_NEEDED;
         return s->result == v ? FLOW_SET : FLOW_NONE;
     case KC_ST_IF:
@@ -624,7 +612,7 @@ static bool lives_across(const plan* p, const kc_var* v)
 {
     for (uint32_t i = 0; i < p->region_count; i++) {
         const region* r = &p->regions[i];
-        if (r->condition ? reads(r->condition, v)
+        if (r->condition ? kc_ex_names(r->condition, v)
                          : flow_of_run(r->first, r->last->next, v) == FLOW_NEEDED)
             return true;
     }

@@ -14,7 +14,7 @@ static const kc_type* map_type(kc_module* m, const kc_rewrite_rules* rules, cons
     return kc_is_scalar(t) || kc_is_vector(t) ? rules->type(m, t) : t;
 }
 
-const kc_type* kc_rw_type(kc_rewrite* r, const kc_type* t)
+static const kc_type* new_type(kc_rewrite* r, const kc_type* t)
 {
     return map_type(r->m, r->rules, t);
 }
@@ -67,7 +67,7 @@ static bool changes_anything(kc_module* m, const kc_rewrite_rules* rules)
 
 static void map_var(kc_rewrite* r, kc_var* v)
 {
-    v->type = kc_rw_type(r, v->type);
+    v->type = new_type(r, v->type);
 }
 
 static void map_declared(kc_stmt* s, void* rewrite)
@@ -83,11 +83,11 @@ static void map_types(kc_rewrite* r)
     kc_module* m = r->m;
     for (uint32_t i = 0; i < m->record_count; i++)
         for (uint32_t j = 0; j < m->records[i]->field_count; j++)
-            m->records[i]->fields[j].type = kc_rw_type(r, m->records[i]->fields[j].type);
+            m->records[i]->fields[j].type = new_type(r, m->records[i]->fields[j].type);
     for (uint32_t i = 0; i < m->constant_count; i++)
         map_var(r, m->constants[i]);
     for (kc_function* f = m->functions; f; f = f->next) {
-        f->result = kc_rw_type(r, f->result);
+        f->result = new_type(r, f->result);
         for (uint32_t i = 0; i < f->param_count && !f->is_kernel; i++)
             map_var(r, f->params[i]);
         for (uint32_t i = 0; i < f->local_count; i++)
@@ -259,6 +259,14 @@ kc_expr* kc_rw_lane(kc_rewrite* r, kc_expr* vector, uint32_t lane)
     return kc_rw_swizzle(r, vector, 1, &(uint8_t){(uint8_t)lane});
 }
 
+bool kc_rw_touches(const kc_expr* e, bool (*is_kind)(const kc_type* t))
+{
+    bool touches = is_kind(e->type);
+    for (uint32_t i = 0; i < e->arg_count; i++)
+        touches |= is_kind(e->args[i]->type);
+    return touches;
+}
+
 const kc_type* kc_rw_words(kc_rewrite* r, uint32_t count)
 {
     const kc_type* word = kc_type_int(r->m, 32, false);
@@ -269,22 +277,10 @@ const kc_type* kc_rw_words(kc_rewrite* r, uint32_t count)
 
 static kc_expr* rewrite(kc_rewrite* r, const kc_expr* old, uint32_t* depth);
 
-static void append_all(kc_block* to, const kc_block* from)
-{
-    if (!from->first)
-        return;
-    from->first->prev = to->last;
-    if (to->last)
-        to->last->next = from->first;
-    else
-        to->first = from->first;
-    to->last = from->last;
-}
-
 /* What an operand needs before it, and an assignment of its value. */
 static void assign_lazily(kc_rewrite* r, kc_block* to, kc_block before, kc_var* v, kc_expr* value)
 {
-    append_all(to, &before);
+    kc_block_move(to, &before);
     kc_st_assign(r->m, to, kc_ex_var(r->m, v), value, value->loc);
 }
 
@@ -293,7 +289,7 @@ static void assign_lazily(kc_rewrite* r, kc_block* to, kc_block before, kc_var* 
 static kc_expr* rewrite_as_if(kc_rewrite* r, const kc_expr* old, kc_expr** args,
                               const kc_block* before)
 {
-    kc_var* v = kc_temp_create(r->m, r->f, "t", kc_rw_type(r, old->type), old->loc);
+    kc_var* v = kc_temp_create(r->m, r->f, "t", new_type(r, old->type), old->loc);
     kc_st_declare(r->m, &r->pending, v, NULL, old->loc);
     kc_stmt* s = kc_stmt_create(r->m, KC_ST_IF, old->loc);
     s->value = args[0];
@@ -322,7 +318,7 @@ static kc_expr* apply_rules(kc_rewrite* r, const kc_expr* old, kc_expr** args)
     if (!e) {
         e = KC_NEW(r->m->arena, kc_expr);
         *e = *old;
-        e->type = kc_rw_type(r, old->type);
+        e->type = new_type(r, old->type);
         if (e->kind == KC_EX_VAR)
             e->type = e->u.var->type;
         if (old->arg_count) {
@@ -413,7 +409,7 @@ static void rewrite_loop(kc_rewrite* r, kc_stmt* s)
         return;
     r->pending = (kc_block){0};
     s->value = kc_rw_expr(r, s->value);
-    append_all(&s->head, &r->pending);
+    kc_block_move(&s->head, &r->pending);
 }
 
 static void rewrite_block(kc_block* b, void* rewriting)

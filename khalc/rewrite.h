@@ -31,7 +31,8 @@ void kc_rewrite_module(kc_module* m, const kc_rewrite_rules* rules);
 
 /* ---- for rules */
 
-const kc_type* kc_rw_type(kc_rewrite* r, const kc_type* t); /* arrays too */
+/* Whether e's type or an operand's is of a kind. */
+bool kc_rw_touches(const kc_expr* e, bool (*is_kind)(const kc_type* t));
 kc_expr* kc_rw_expr(kc_rewrite* r, const kc_expr* old);
 /* The value of `e` in a variable of its own, at this point: a LOAD of it. */
 kc_expr* kc_rw_temp(kc_rewrite* r, kc_expr* e);

@@ -1,6 +1,5 @@
 #include "text.h"
 
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,19 +39,25 @@ void kc_put(kc_text* t, const char* s)
     kc_putn(t, s, strlen(s));
 }
 
+void kc_vputf(kc_text* t, const char* format, va_list args)
+{
+    va_list measured;
+    va_copy(measured, args);
+    const int size = vsnprintf(NULL, 0, format, measured);
+    va_end(measured);
+    if (size < 0)
+        return; /* only an encoding error of %ls, which nothing here uses */
+    reserve(t, (size_t)size);
+    vsnprintf(t->data + t->size, (size_t)size + 1, format, args);
+    t->size += (size_t)size;
+}
+
 void kc_putf(kc_text* t, const char* format, ...)
 {
     va_list args;
     va_start(args, format);
-    const int size = vsnprintf(NULL, 0, format, args);
+    kc_vputf(t, format, args);
     va_end(args);
-    if (size < 0)
-        return; /* only an encoding error of %ls, which nothing here uses */
-    reserve(t, (size_t)size);
-    va_start(args, format);
-    vsnprintf(t->data + t->size, (size_t)size + 1, format, args);
-    va_end(args);
-    t->size += (size_t)size;
 }
 
 void kc_text_free(kc_text* t)
