@@ -42,12 +42,6 @@ const char* khal__spirv_op_name(uint32_t op)
     return known != NULL ? known->name : NULL;
 }
 
-const char* khal__spirv_op_operands(uint32_t op)
-{
-    const instruction* known = find(op);
-    return known != NULL ? known->operands : NULL;
-}
-
 static bool is_type(uint32_t op)
 {
     return op >= KHAL__OP_TypeVoid && op <= KHAL__OP_TypeFunction;

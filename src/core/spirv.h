@@ -37,9 +37,7 @@ enum {
     KHAL__BUILT_IN_WORKGROUP_SIZE = 25,
 };
 
-/* "FAdd", or NULL; its operands as spirv.def writes them. */
-const char* khal__spirv_op_name(uint32_t op);
-const char* khal__spirv_op_operands(uint32_t op);
+const char* khal__spirv_op_name(uint32_t op); /* "FAdd", or NULL */
 
 /* A module whose structure holds. */
 typedef struct khal__spirv {

@@ -8,6 +8,7 @@
  *   wg_internal_kernels.c   small WGSL kernels of ours: copies and fills that are not of whole words, copies within one
  *                 buffer, the preparation of indirect grids
  *   wg_spirv.c    what of foreign SPIR-V the library at hand would abort on, refuse or miscompile
+ *   wg_table.c    an array's entries by hash
  *   wg_kernel.h   what the next seven share
  *   wg_plan.c     the arithmetic of a dispatch: folded grids, where arguments lie
  *   wg_compose.c  the last lines of a kernel's WGSL
@@ -145,8 +146,6 @@ wg_chunk* wg_staging_take(wg_device* device, bool is_upload, uint64_t size);
 void wg_staging_ask(wg_chunk* chunk, uint64_t size);
 /* Back, whatever became of it: also while it is asked for, when nobody waits for it any more. (lock) */
 void wg_staging_give(wg_chunk* chunk);
-/* An upload chunk that is full: the library may have its bytes. Before the submit that copies from it. (lock) */
-void wg_staging_seal(wg_chunk* chunk);
 
 /* Bytes of a handle, any range inside what is allocated, as of the work that is in the queue now. KHAL_TIMEOUT without
  * khal__fail. */
@@ -186,7 +185,6 @@ struct wg_recorder {
 
 /* The open compute pass; opens one where there is none. All (lock). */
 WGPUComputePassEncoder wg_recorder_pass(wg_recorder* recorder);
-void wg_recorder_end_pass(wg_recorder* recorder);
 /* `size` bytes (a multiple of 4, at a multiple of 4) of a buffer come to `out` (may be NULL) before the ticket is complete.
  * `call`, where not NULL, is called with them then, under device->lock. */
 khal_status wg_recorder_result(wg_recorder* recorder, WGPUBuffer source, uint64_t offset, uint64_t size, void* out,

@@ -3,6 +3,7 @@
  * follows it and after those before, so that a slot may be written anew as soon as no command of the submission at hand
  * uses it. */
 #include "wg_kernel.h"
+#include "wg_table.h"
 
 #include <string.h>
 
@@ -11,7 +12,6 @@
 #define CLASSES 8u      /* slots of 64 to 8192 bytes */
 #define MERGE_SLOTS 16u /* a write goes on over so many slots that need none */
 #define MAX_OPEN 8u
-#define NOTHING UINT32_MAX
 
 typedef struct chunk {
     WGPUBuffer buffer;
@@ -34,7 +34,7 @@ typedef struct pool {
     uint32_t active; /* chunks that get new content: the first, until it is full of what open recorders use */
     chunk* chunks;
     slot* slots;     /* chunk_capacity * CHUNK_SLOTS */
-    uint32_t* table; /* open addressing: slots by hash; twice as many as slots */
+    uint32_t* table; /* wg_table.h: slots by hash; twice as many places as slots */
     uint32_t hand;
     uint32_t last; /* the slot that was placed last: the next block is often the same */
     bool is_dirty;
@@ -52,8 +52,7 @@ static uint64_t hash_bytes(const void* bytes, uint32_t size)
     for (uint32_t i = 0; i < size; i += 8) {
         uint64_t word = 0;
         memcpy(&word, at + i, size - i < 8 ? size - i : 8);
-        hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
+        hash = wg_mix(hash, word);
     }
     return hash;
 }
@@ -73,37 +72,12 @@ static uint32_t table_mask(const pool* p)
 static uint32_t find(const pool* p, uint64_t hash, const void* bytes, uint32_t size)
 {
     const uint32_t mask = table_mask(p);
-    for (uint32_t i = (uint32_t)hash & mask; p->table[i] != NOTHING; i = (i + 1) & mask) {
+    for (uint32_t i = wg_table_first(mask, hash); p->table[i] != WG_NOTHING; i = wg_table_next(mask, i)) {
         const slot* s = &p->slots[p->table[i]];
         if (s->hash == hash && s->size == size && memcmp(shadow_of(p, p->table[i]), bytes, size) == 0)
             return p->table[i];
     }
-    return NOTHING;
-}
-
-static void insert(pool* p, uint32_t index)
-{
-    const uint32_t mask = table_mask(p);
-    uint32_t i = (uint32_t)p->slots[index].hash & mask;
-    while (p->table[i] != NOTHING)
-        i = (i + 1) & mask;
-    p->table[i] = index;
-}
-
-static void erase(pool* p, uint32_t index)
-{
-    const uint32_t mask = table_mask(p);
-    uint32_t hole = (uint32_t)p->slots[index].hash & mask;
-    while (p->table[hole] != index)
-        hole = (hole + 1) & mask;
-    for (uint32_t i = (hole + 1) & mask; p->table[i] != NOTHING; i = (i + 1) & mask) {
-        const uint32_t home = (uint32_t)p->slots[p->table[i]].hash & mask;
-        if (((i - home) & mask) >= ((i - hole) & mask)) {
-            p->table[hole] = p->table[i];
-            hole = i;
-        }
-    }
-    p->table[hole] = NOTHING;
+    return WG_NOTHING;
 }
 
 /* ---- chunks ------------------------------------------------------------------------------------ */
@@ -140,7 +114,7 @@ static khal_status grow_tables(wg_device* device, pool* p)
         p->chunk_capacity = capacity;
         for (uint32_t i = 0; i < old * CHUNK_SLOTS; ++i)
             if (slots[i].size > 0)
-                insert(p, i);
+                wg_table_insert(p->table, table_mask(p), p->slots[i].hash, i);
     }
     if (old_chunks != NULL)
         khal__free(front, old_chunks, freed * sizeof *chunks);
@@ -197,7 +171,7 @@ static khal_status take(wg_device* device, pool* p, uint32_t* out)
             continue;
         }
         if (s->size > 0)
-            erase(p, index);
+            wg_table_remove(p->table, table_mask(p), index, p->slots, sizeof *p->slots);
         *out = index;
         return KHAL_OK;
     }
@@ -293,7 +267,7 @@ static khal_status place(wg_device* device, pool* pools, uint64_t epoch, const v
     while (pools[class].slot_size < size)
         ++class; /* a block is never larger than the largest */
     pool* p = &pools[class];
-    uint32_t index = NOTHING;
+    uint32_t index = WG_NOTHING;
     uint64_t hash = 0;
     if (p->chunk_count > 0 && p->slots[p->last].size == size && memcmp(shadow_of(p, p->last), bytes, size) == 0) {
         index = p->last;
@@ -302,14 +276,14 @@ static khal_status place(wg_device* device, pool* pools, uint64_t epoch, const v
         if (p->chunk_count > 0)
             index = find(p, hash, bytes, size);
     }
-    if (index == NOTHING) {
+    if (index == WG_NOTHING) {
         const khal_status status = take(device, p, &index);
         if (status != KHAL_OK)
             return status;
         p->slots[index].hash = hash;
         p->slots[index].size = size;
         memcpy(shadow_of(p, index), bytes, size);
-        insert(p, index);
+        wg_table_insert(p->table, table_mask(p), hash, index);
         p->chunks[index / CHUNK_SLOTS].dirty[index % CHUNK_SLOTS / 64] |= UINT64_C(1) << index % 64;
         p->is_dirty = true;
     } else {

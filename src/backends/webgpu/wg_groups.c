@@ -1,11 +1,12 @@
 /* Bind groups, cached by what they bind. */
 #include "wg_kernel.h"
+#include "wg_table.h"
 
 #include <string.h>
 
 #define CAPACITY 2048u /* groups; the table has twice as many places */
 #define FILTER 4096u
-#define NOTHING UINT32_MAX
+#define MASK (CAPACITY * 2 - 1)
 
 typedef struct entry {
     uint64_t serial, offset, size;
@@ -29,12 +30,6 @@ struct wg_groups {
     uint32_t last; /* the group that was asked for last: the next is often the same */
 };
 
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-    hash = (hash ^ word) * UINT64_C(0xff51afd7ed558ccd);
-    return hash ^ hash >> 32;
-}
-
 static uint32_t* filter_of(wg_groups* g, uint64_t serial)
 {
     return &g->filter[(serial ^ serial >> 12) % FILTER];
@@ -54,19 +49,8 @@ static bool is_same(const group* g, const wg_layout* layout, uint32_t index, con
 static void drop(wg_device* device, uint32_t index)
 {
     wg_groups* g = device->groups;
-    const uint32_t mask = CAPACITY * 2 - 1;
     group* dropped = &g->groups[index];
-    uint32_t hole = (uint32_t)dropped->hash & mask;
-    while (g->table[hole] != index)
-        hole = (hole + 1) & mask;
-    for (uint32_t i = (hole + 1) & mask; g->table[i] != NOTHING; i = (i + 1) & mask) {
-        const uint32_t home = (uint32_t)g->groups[g->table[i]].hash & mask;
-        if (((i - home) & mask) >= ((i - hole) & mask)) {
-            g->table[hole] = g->table[i];
-            hole = i;
-        }
-    }
-    g->table[hole] = NOTHING;
+    wg_table_remove(g->table, MASK, index, g->groups, sizeof g->groups[0]);
     for (uint32_t i = 0; i < dropped->count; ++i)
         --*filter_of(g, dropped->entries[i].serial);
     device->library->f.BindGroupRelease(dropped->handle);
@@ -110,13 +94,12 @@ khal_status wg_group_get(wg_device* device, uint64_t epoch, const wg_layout* lay
                          const wg_bound* bounds, uint32_t count, WGPUBindGroup* out, uint64_t* out_id)
 {
     wg_groups* g = device->groups;
-    const uint32_t mask = CAPACITY * 2 - 1;
     if (is_same(&g->groups[g->last], layout, index, bounds, count))
         return use(g, g->last, out, out_id);
-    uint64_t hash = mix(layout->id, index);
+    uint64_t hash = wg_mix(layout->id, index);
     for (uint32_t i = 0; i < count; ++i)
-        hash = mix(mix(mix(hash, bounds[i].serial), bounds[i].offset), bounds[i].size);
-    for (uint32_t i = (uint32_t)hash & mask; g->table[i] != NOTHING; i = (i + 1) & mask) {
+        hash = wg_mix(wg_mix(wg_mix(hash, bounds[i].serial), bounds[i].offset), bounds[i].size);
+    for (uint32_t i = wg_table_first(MASK, hash); g->table[i] != WG_NOTHING; i = wg_table_next(MASK, i)) {
         const group* found = &g->groups[g->table[i]];
         if (found->hash == hash && is_same(found, layout, index, bounds, count))
             return use(g, g->table[i], out, out_id);
@@ -151,10 +134,7 @@ khal_status wg_group_get(wg_device* device, uint64_t epoch, const wg_layout* lay
                     .count = count,
                     .size = size,
                     .entries = entries};
-    uint32_t place = (uint32_t)hash & mask;
-    while (g->table[place] != NOTHING)
-        place = (place + 1) & mask;
-    g->table[place] = g->hand;
+    wg_table_insert(g->table, MASK, hash, g->hand);
     g->last = g->hand;
     g->hand = (g->hand + 1) % CAPACITY;
     *out = handle;

@@ -80,7 +80,7 @@ WGPUComputePassEncoder wg_recorder_pass(wg_recorder* recorder)
     return recorder->pass;
 }
 
-void wg_recorder_end_pass(wg_recorder* recorder)
+static void end_pass(wg_recorder* recorder)
 {
     if (recorder->pass == NULL)
         return;
@@ -159,7 +159,7 @@ khal_status wg_recorder_end(wg_recorder* recorder, khal_status status)
     wg_device* device = recorder->device;
     const wg_functions* f = &device->library->f;
     char message[8];
-    wg_recorder_end_pass(recorder);
+    end_pass(recorder);
     if (status == KHAL_OK)
         status = wg_dispatch_flush(recorder);
     if (status == KHAL_OK) {
@@ -281,7 +281,7 @@ khal_status wg_recorder_result(wg_recorder* recorder, WGPUBuffer source, uint64_
         return khal_error_get()->status;
     r->out = out;
     r->call = call;
-    wg_recorder_end_pass(recorder);
+    end_pass(recorder);
     recorder->device->library->f.CommandEncoderCopyBufferToBuffer(recorder->encoder, source, offset, r->chunk->handle, r->at,
                                                                   size);
     return KHAL_OK;
@@ -330,7 +330,7 @@ static khal_status encode_time(wg_recorder* recorder)
     if (set == NULL)
         return khal_error_get()->status;
     const uint32_t index = recorder->run->query_count++ % QUERIES;
-    wg_recorder_end_pass(recorder);
+    end_pass(recorder);
     if (device->has_encoder_timestamps) {
         f->CommandEncoderWriteTimestamp(recorder->encoder, set->handle, index);
     } else {
@@ -384,6 +384,13 @@ static void calibrate(wg_queue* queue, const wg_flight* run, int64_t first, int6
         queue->zero_high = high;
 }
 
+static uint64_t ticks_at(const result* r, uint64_t at)
+{
+    uint64_t ticks;
+    memcpy(&ticks, (const char*)r->chunk->memory + r->at + at, sizeof ticks);
+    return ticks;
+}
+
 /* The samples, in the order of the run's TIMESTAMP commands, as ns since the device was opened. */
 static void finish_times(wg_device* device, wg_flight* run)
 {
@@ -394,17 +401,12 @@ static void finish_times(wg_device* device, wg_flight* run)
     bool has_any = false;
     for (uint32_t i = 0; i < run->result_count; ++i) {
         const result* r = &run->results[i];
-        if (!r->is_time)
+        if (!r->is_time || r->size == 0)
             continue;
-        const char* memory = r->chunk->memory;
-        for (uint64_t at = 0; at < r->size; at += sizeof(uint64_t)) {
-            uint64_t ticks;
-            memcpy(&ticks, memory + r->at + at, sizeof ticks);
-            if (!has_any)
-                first = ticks;
-            last = ticks;
-            has_any = true;
-        }
+        if (!has_any)
+            first = ticks_at(r, 0);
+        last = ticks_at(r, r->size - sizeof(uint64_t));
+        has_any = true;
     }
     if (!has_any)
         return;
@@ -416,15 +418,12 @@ static void finish_times(wg_device* device, wg_flight* run)
         const result* r = &run->results[i];
         if (!r->is_time)
             continue;
-        const char* memory = r->chunk->memory;
         for (uint64_t at = 0; at < r->size; at += sizeof(uint64_t)) {
             while (command != NULL && command->kind != KHAL__COMMAND_TIMESTAMP)
                 command = command->next;
             if (command == NULL)
                 return;
-            uint64_t ticks;
-            memcpy(&ticks, memory + r->at + at, sizeof ticks);
-            const int64_t host = zero + to_ns(queue, ticks);
+            const int64_t host = zero + to_ns(queue, ticks_at(r, at));
             uint64_t time = host > (int64_t)before ? (uint64_t)host : before;
             time = time < now ? time : now;
             before = time;
@@ -508,7 +507,7 @@ static khal_status encode_copy(wg_recorder* recorder, const khal__range* source,
     const bool is_end = !to->is_foreign && target->offset + target->size == to->size;
     if (from->handle == to->handle || ((source->offset | target->offset) & 3) != 0 || ((source->size & 3) != 0 && !is_end))
         return wg_internal_copy(recorder, from->handle, source->offset, to->handle, target->offset, source->size);
-    wg_recorder_end_pass(recorder);
+    end_pass(recorder);
     recorder->device->library->f.CommandEncoderCopyBufferToBuffer(recorder->encoder, from->handle, source->offset, to->handle,
                                                                   target->offset, (source->size + 3) & ~(uint64_t)3);
     return KHAL_OK;
@@ -526,7 +525,7 @@ static khal_status encode_fill(wg_recorder* recorder, const khal__command* comma
     if (!is_zero || (target->offset & 3) != 0 || ((target->size & 3) != 0 && !is_end))
         return wg_internal_fill(recorder, to->handle, target->offset, target->size, command->u.fill.pattern,
                                 command->u.fill.pattern_size);
-    wg_recorder_end_pass(recorder);
+    end_pass(recorder);
     recorder->device->library->f.CommandEncoderClearBuffer(recorder->encoder, to->handle, target->offset,
                                                            (target->size + 3) & ~(uint64_t)3);
     return KHAL_OK;
@@ -552,7 +551,7 @@ static khal_status encode_read(wg_recorder* recorder, const khal__command* comma
 static khal_status encode_native(wg_recorder* recorder, const khal__command* command)
 {
     wg_device* device = recorder->device;
-    wg_recorder_end_pass(recorder);
+    end_pass(recorder);
     khal_status status = KHAL_OK;
     if (!device->has_immediate_errors)
         status = wg_scope_end(device, KHAL_ERROR_DRIVER, NULL, "the commands");

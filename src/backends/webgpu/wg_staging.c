@@ -116,7 +116,8 @@ void wg_staging_ask(wg_chunk* chunk, uint64_t size)
     ask(chunk, WGPUMapMode_Read, size);
 }
 
-void wg_staging_seal(wg_chunk* chunk)
+/* An upload chunk that is full: the library may have its bytes. Before the submit that copies from it. (lock) */
+static void seal(wg_chunk* chunk)
 {
     chunk->device->library->f.BufferUnmap(chunk->handle);
     chunk->is_mapped = false;
@@ -141,7 +142,7 @@ static void put_free(wg_device* device, wg_chunk* chunk)
     wg_staging* staging = device->staging;
     const int kind = chunk->is_upload;
     if (!chunk->is_upload && chunk->is_mapped)
-        wg_staging_seal(chunk);
+        seal(chunk);
     const bool has_failed = chunk->is_upload && address(chunk) == NULL;
     if (has_failed || chunk->size + staging->free_size[kind] > MOST_FREE) {
         unlink_and_free(device, chunk);
@@ -338,7 +339,7 @@ static khal_status write_words(wg_device* device, WGPUBuffer target, uint64_t of
         wg_unlock(device);
         memcpy(chunk->memory, data + done, (size_t)n);
         wg_lock(device);
-        wg_staging_seal(chunk);
+        seal(chunk);
         wg_recorder recorder;
         status = wg_recorder_begin(&recorder, device);
         if (status == KHAL_OK) {
