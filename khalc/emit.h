@@ -35,8 +35,8 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count, const kh
                      const kc_library_options* options);
 
 /* The CPU work-group functions as C (emit_c.c), to be compiled after <khal/cpu.h>, once for each SIMD level. Every symbol
- * it defines is static and spelled KHAL_CPU_NAME(x), which the including file defines to add the level. It ends with
- * `static const khal_cpu_kernel KHAL_CPU_NAME(kernels)[]`, one entry for each kernel in order. Lowers the module in place
+ * it defines is static and spelled KHAL_C_NAME(x), which the including file defines to add the level. It ends with
+ * `static const khal_cpu_kernel KHAL_C_NAME(kernels)[]`, one entry for each kernel in order. Lowers the module in place
  * (kc_pass_inline with KC_INLINE_BARRIERS, kc_pass_usage, kc_pass_uniformity), so it runs last. */
 void kc_emit_c(kc_text* out, kc_module* m);
 

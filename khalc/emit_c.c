@@ -245,8 +245,8 @@ static void emit_helper(kc_emc* em, kc_function* f)
     begin_function(em, f);
     const bool small = em->info->statements <= INLINE_LIMIT;
     put_body(em, f,
-             kc_format(em->m->arena, "%s %s KHAL_CPU_NAME(%s)",
-                       small ? "KHAL_CPU_INLINE" : "KHAL_CPU_FUNCTION", kc_emc_type(em, f->result),
+             kc_format(em->m->arena, "%s %s KHAL_C_NAME(%s)",
+                       small ? "KHAL_C_INLINE" : "KHAL_C_FUNCTION", kc_emc_type(em, f->result),
                        f->name));
 }
 
@@ -266,11 +266,11 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
     begin_function(em, f);
     const uint32_t queries = em->info->queries;
     put_body(em, f,
-             kc_format(em->m->arena, "KHAL_CPU_INLINE void KHAL_CPU_NAME(%s_item)", f->name));
+             kc_format(em->m->arena, "KHAL_C_INLINE void KHAL_C_NAME(%s_item)", f->name));
 
     em->indent = 1;
     kc_putf(em->out,
-            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t "
+            "static void KHAL_C_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t "
             "khal_first, uint64_t khal_last, "
             "void* khal_scratch)\n{\n",
             f->name);
@@ -301,7 +301,7 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
     }
     const char* pragma = independent ? "KHAL_CPU_INDEPENDENT" : "";
     const char* call =
-        kc_format(em->m->arena, "KHAL_CPU_NAME(%s_item)(%s)", f->name, item_args(em, f));
+        kc_format(em->m->arena, "KHAL_C_NAME(%s_item)(%s)", f->name, item_args(em, f));
     if (by_group) {
         kc_emc_line(em, "KHAL_CPU_FOR_X(khal_local_x, 0, khal_b.end[0] - khal_b.begin[0], %s,",
                     pragma);
@@ -342,21 +342,21 @@ static void forget(kc_function* f)
 static void put_includes(kc_emc* em, kc_text* out)
 {
     if (em->uses_map || em->uses_integer || em->uses_convert || em->uses_half)
-        kc_put(out, "#include <khal/cpu/map.h>\n");
+        kc_put(out, "#include <khal/c/map.h>\n");
     if (em->uses_math)
-        kc_put(out, "#include <khal/cpu/math.h>\n");
+        kc_put(out, "#include <khal/c/math.h>\n");
     if (em->uses_integer)
-        kc_put(out, "#include <khal/cpu/integer.h>\n");
+        kc_put(out, "#include <khal/c/integer.h>\n");
     if (em->uses_relation)
-        kc_put(out, "#include <khal/cpu/relation.h>\n");
+        kc_put(out, "#include <khal/c/relation.h>\n");
     if (em->uses_convert || em->uses_half)
-        kc_put(out, "#include <khal/cpu/convert.h>\n");
+        kc_put(out, "#include <khal/c/convert.h>\n");
     if (em->uses_half)
         kc_put(out,
                "#if "
-               "KHAL_CPU_HALF_BY_MACHINE\nKHAL_CPU_HALF_HARD\n#else\nKHAL_CPU_HALF_SOFT\n#endif\n");
+               "KHAL_C_HALF_BY_MACHINE\nKHAL_C_HALF_HARD\n#else\nKHAL_C_HALF_SOFT\n#endif\n");
     if (em->uses_atomic)
-        kc_put(out, "#include <khal/cpu/atomic.h>\n");
+        kc_put(out, "#include <khal/c/atomic.h>\n");
     if (em->uses_print)
         kc_put(out, "#include <khal/cpu/print.h>\n");
 }
@@ -405,7 +405,7 @@ void kc_emit_c(kc_text* out, kc_module* m)
             kc_emc_own_lines(&em);
         } else {
             emit_flat_kernel(&em, f, kernels);
-            kc_putf(&table, "    {KHAL_CPU_NAME(%s), %llu, 0},\n", f->name,
+            kc_putf(&table, "    {KHAL_C_NAME(%s), %llu, 0},\n", f->name,
                     (unsigned long long)kc_emc_local_layout(f, NULL));
         }
         kernels++;
@@ -420,7 +420,7 @@ void kc_emit_c(kc_text* out, kc_module* m)
         kc_put(out, "\n");
     }
     put_functions(&em, out, &text);
-    kc_put(out, "static const khal_cpu_kernel KHAL_CPU_NAME(kernels)[] = {\n");
+    kc_put(out, "static const khal_cpu_kernel KHAL_C_NAME(kernels)[] = {\n");
     kc_put(out, table.size ? table.data : "    {0, 0, 0},\n");
     kc_put(out, "};\nKHAL_CPU_TEXT_END\n");
     for (kc_function* f = m->functions; f; f = f->next)

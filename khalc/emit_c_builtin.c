@@ -70,8 +70,8 @@ static kc_c convert_call(kc_emc* em, const kc_type* to, const kc_type* from, kc_
     const char *t = kc_emc_lane_name(to), *f = kc_emc_lane_name(from);
     const uint32_t n = kc_lane_count(to);
     if (n > 1)
-        kc_emc_need(em, "KHAL_CPU_MAP_CONVERT(%s%s, %s, %s, %u)", t, how, t, f, n);
-    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_CPU_NAME(khal_convert_%s%s_%s)(%s)", t, how,
+        kc_emc_need(em, "KHAL_C_MAP_CONVERT(%s%s, %s, %s, %u)", t, how, t, f, n);
+    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_C_NAME(khal_convert_%s%s_%s)(%s)", t, how,
                        kc_emc_suffix(from), a.s);
 }
 
@@ -81,7 +81,7 @@ static kc_c convert_half(kc_emc* em, const kc_type* to, const kc_type* from, kc_
     const char *t = kc_emc_lane_name(to), *f = kc_emc_lane_name(from);
     if (round == KC_ROUND_DEFAULT || is_half(from))
         round = KC_ROUND_EVEN;
-    kc_emc_need(em, "KHAL_CPU_CONVERT_%s(%s, %s)", is_half(from) ? "FROM_HALF" : "TO_HALF",
+    kc_emc_need(em, "KHAL_C_CONVERT_%s(%s, %s)", is_half(from) ? "FROM_HALF" : "TO_HALF",
                 is_half(from) ? t : f, round_suffix(round) + 1);
     return convert_call(em, to, from, a, is_half(from) ? "" : round_suffix(round));
 }
@@ -134,7 +134,7 @@ kc_c kc_emc_convert(kc_emc* em, const kc_type* to, const kc_type* from, kc_c a, 
         if (exact || round == KC_ROUND_DEFAULT || round == KC_ROUND_EVEN)
             return plain;
         em->uses_convert = true;
-        kc_emc_need(em, "KHAL_CPU_CONVERT_%s(%s, %s, %s)",
+        kc_emc_need(em, "KHAL_C_CONVERT_%s(%s, %s, %s)",
                     fl->kind == KC_TYPE_FLOAT ? "NARROW" : "INT_FLOAT", t, f,
                     round_suffix(round) + 1);
         return convert_call(em, to, from, a, round_suffix(round));
@@ -145,14 +145,14 @@ kc_c kc_emc_convert(kc_emc* em, const kc_type* to, const kc_type* from, kc_c a, 
             round = KC_ROUND_ZERO;
         const char* how =
             kc_format(em->m->arena, "%s%s", saturate ? "_sat" : "", round_suffix(round));
-        kc_emc_need(em, "KHAL_CPU_CONVERT_FLOAT_INT%s(%s, %s, %s)", saturate ? "_SAT" : "", t, f,
+        kc_emc_need(em, "KHAL_C_CONVERT_FLOAT_INT%s(%s, %s, %s)", saturate ? "_SAT" : "", t, f,
                     round_suffix(round) + 1);
         return convert_call(em, to, from, a, how);
     }
     if (!saturate)
         return plain;
     em->uses_convert = true;
-    kc_emc_need(em, "KHAL_CPU_CONVERT_INT_SAT(%s, %s)", t, f);
+    kc_emc_need(em, "KHAL_C_CONVERT_INT_SAT(%s, %s)", t, f);
     return convert_call(em, to, from, a, "_sat");
 }
 
@@ -172,9 +172,9 @@ static kc_c call(kc_emc* em, const char* fn, const kc_expr* e, const kc_type* co
     const char* lanes = "";
     for (uint32_t i = 0; i < e->arg_count; i++)
         lanes = kc_format(em->m->arena, "%s, %s", lanes, kc_emc_lane_name(types[i]));
-    kc_emc_need(em, "KHAL_CPU_MAP%s%u(%s, %s%s, %u)", is_mask ? "_MASK" : "", e->arg_count, fn,
+    kc_emc_need(em, "KHAL_C_MAP%s%u(%s, %s%s, %u)", is_mask ? "_MASK" : "", e->arg_count, fn,
                 kc_emc_lane_name(result), lanes, kc_lane_count(first));
-    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_CPU_NAME(khal_%s_%s)(%s)", fn,
+    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_C_NAME(khal_%s_%s)(%s)", fn,
                        kc_emc_suffix(first), list);
 }
 
@@ -186,10 +186,10 @@ static kc_c geometry(kc_emc* em, const kc_expr* e, const kc_type* t, kc_c* args)
     if (!kc_is_vector(t))
         return kc_emc_make(em, KC_PREC_POSTFIX, "khal_%s_%s(%s)", fn, kc_emc_lane_name(t), list);
     if (e->u.builtin == KC_BUILTIN_CROSS)
-        kc_emc_need(em, "KHAL_CPU_CROSS(%s, %u)", kc_emc_lane_name(t), kc_lane_count(t));
+        kc_emc_need(em, "KHAL_C_CROSS(%s, %u)", kc_emc_lane_name(t), kc_lane_count(t));
     else
-        kc_emc_need(em, "KHAL_CPU_GEOMETRY(%s, %u)", kc_emc_lane_name(t), kc_lane_count(t));
-    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_CPU_NAME(khal_%s_%s)(%s)", fn, kc_emc_suffix(t),
+        kc_emc_need(em, "KHAL_C_GEOMETRY(%s, %u)", kc_emc_lane_name(t), kc_lane_count(t));
+    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_C_NAME(khal_%s_%s)(%s)", fn, kc_emc_suffix(t),
                        list);
 }
 
@@ -297,9 +297,9 @@ static kc_c any_type(kc_emc* em, const kc_expr* e, const kc_type* t, const kc_ty
     const char* macro = macros[e->u.builtin == KC_BUILTIN_CLAMP ? 0
                                : e->u.builtin == KC_BUILTIN_MAX ? 1
                                                                 : 2];
-    kc_emc_need(em, "KHAL_CPU_%s(%s, %s, %u)", macro, kc_emc_lane_name(t),
+    kc_emc_need(em, "KHAL_C_%s(%s, %s, %u)", macro, kc_emc_lane_name(t),
                 kc_emc_lane_name(bits_of(em, t)), kc_lane_count(t));
-    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_CPU_NAME(khal_%s_%s)(%s, %s%s%s)",
+    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_C_NAME(khal_%s_%s)(%s, %s%s%s)",
                        kc_builtin_name(e->u.builtin), kc_emc_suffix(t), args[0].s, args[1].s,
                        e->arg_count == 3 ? ", " : "", e->arg_count == 3 ? args[2].s : "");
 }

@@ -472,9 +472,9 @@ static kc_c divide(kc_emc* em, const kc_expr* e)
     if (!kc_is_vector(t))
         return kc_emc_make(em, KC_PREC_POSTFIX, "khal_%s_%s(%s, %s)", fn, kc_emc_lane_name(t), a.s,
                            b.s);
-    kc_emc_need(em, "KHAL_CPU_MAP2(%s, %s, %s, %s, %u)", fn, kc_emc_lane_name(t),
+    kc_emc_need(em, "KHAL_C_MAP2(%s, %s, %s, %s, %u)", fn, kc_emc_lane_name(t),
                 kc_emc_lane_name(t), kc_emc_lane_name(t), kc_lane_count(t));
-    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_CPU_NAME(khal_%s_%s)(%s, %s)", fn,
+    return kc_emc_make(em, KC_PREC_POSTFIX, "KHAL_C_NAME(khal_%s_%s)(%s, %s)", fn,
                        kc_emc_suffix(t), a.s, b.s);
 }
 

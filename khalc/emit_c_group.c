@@ -735,7 +735,7 @@ void kc_emc_group_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* inf
     kc_block_walk(&f->body, add_masks, &all);
 
     kc_putf(em->out,
-            "static void KHAL_CPU_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t "
+            "static void KHAL_C_NAME(%s)(const khal_cpu_launch* khal_launch, uint64_t "
             "khal_first, uint64_t khal_last, "
             "void* khal_scratch)\n{\n",
             f->name);
@@ -770,7 +770,7 @@ void kc_emc_group_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* inf
     em->indent--;
     kc_emc_line(em, "}");
     kc_put(em->out, "}\n");
-    kc_putf(table, "    {KHAL_CPU_NAME(%s), %llu, %llu},\n", f->name,
+    kc_putf(table, "    {KHAL_C_NAME(%s), %llu, %llu},\n", f->name,
             (unsigned long long)kc_emc_local_layout(f, NULL), (unsigned long long)all.size);
     em->plan = NULL;
 }

@@ -79,7 +79,7 @@ void kc_emc_need(kc_emc* em, const char* format, ...)
 const char* kc_emc_var(kc_emc* em, kc_var* v)
 {
     if (v->kind == KC_VAR_CONSTANT)
-        return kc_format(em->m->arena, "KHAL_CPU_NAME(%s_%u)", kc_emc_ident(em->m->arena, v->name),
+        return kc_format(em->m->arena, "KHAL_C_NAME(%s_%u)", kc_emc_ident(em->m->arena, v->name),
                          v->id);
     kc_var_plan* p = v->pass_data;
     if (!p) {
@@ -165,7 +165,7 @@ static const char* declare(kc_emc* em, const kc_type* t, const char* inner, bool
         const char* base =
             t->kind == KC_TYPE_VOID ? "void" : kc_format(a, "khal_%s", kc_emc_suffix(t));
         if (t->kind == KC_TYPE_STRUCT)
-            base = kc_format(a, "%s KHAL_CPU_NAME(%s)", t->record->is_union ? "union" : "struct",
+            base = kc_format(a, "%s KHAL_C_NAME(%s)", t->record->is_union ? "union" : "struct",
                              t->record->name);
         return kc_format(a, "%s%s%s%.*s%s%s", qualifiers, base,
                          pointee && t->kind == KC_TYPE_VECTOR ? "_u" : "", (int)(star - inner),
@@ -215,7 +215,7 @@ void kc_emc_records(kc_emc* em, kc_text* out)
     for (uint32_t i = 0; i < em->m->record_count; i++) {
         const kc_record* r = em->m->records[i];
         const char* kind = r->is_union ? "union" : "struct";
-        kc_putf(out, "%s KHAL_CPU_NAME(%s) {\n", kind, r->name);
+        kc_putf(out, "%s KHAL_C_NAME(%s) {\n", kind, r->name);
         uint64_t end = 0;
         for (uint32_t k = 0; k < r->field_count; k++) {
             const kc_field* f = &r->fields[k];
@@ -233,7 +233,7 @@ void kc_emc_records(kc_emc* em, kc_text* out)
             kc_put(out, "    khal_uchar khal_empty[0];\n");
         kc_putf(out, "} __attribute__((%smay_alias, aligned(%llu)));\n",
                 r->is_packed ? "packed, " : "", (unsigned long long)(r->align ? r->align : 1));
-        kc_putf(out, "_Static_assert(sizeof(%s KHAL_CPU_NAME(%s)) == %llu, \"layout\");\n\n", kind,
+        kc_putf(out, "_Static_assert(sizeof(%s KHAL_C_NAME(%s)) == %llu, \"layout\");\n\n", kind,
                 r->name, (unsigned long long)r->size);
     }
 }

@@ -358,7 +358,7 @@ static void put_levels(kc_text* out, const char* self)
             kc_putf(out, "#if %s\n%s\n", l->condition, l->begin);
         kc_putf(
             out,
-            "#define KHAL_CPU_NAME(x) khal_cpu_##x##_%s\n#include \"%s\"\n#undef KHAL_CPU_NAME\n",
+            "#define KHAL_C_NAME(x) khal_cpu_##x##_%s\n#include \"%s\"\n#undef KHAL_C_NAME\n",
             l->suffix, self);
         if (l->condition)
             kc_putf(out, "%s\n#endif\n", l->end);
@@ -373,7 +373,7 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
     kc_putf(out, "/* Made by khalc; changes are lost when it is made again.%s */\n",
             options->has_cpu ? " It includes itself once for each SIMD level." : "");
     if (options->has_cpu)
-        kc_put(out, "#ifndef KHAL_CPU_NAME\n");
+        kc_put(out, "#ifndef KHAL_C_NAME\n");
     kc_putf(out, "#include \"%s\"\n\n#include <string.h>\n\n", options->header_name);
     if (options->has_cpu)
         put_levels(out, kc_format(m->arena, "%.*sc", (int)stem_size, options->header_name));

@@ -3,22 +3,22 @@
  *
  * The shape of a generated NAME.khal.c, which includes itself once for each SIMD level:
  *
- *     #ifndef KHAL_CPU_NAME
+ *     #ifndef KHAL_C_NAME
  *     #include "NAME.khal.h"
  *     #include <khal/cpu.h>
- *     #define KHAL_CPU_NAME(x) khal_cpu_##x##_base
+ *     #define KHAL_C_NAME(x) khal_cpu_##x##_base
  *     #include "NAME.khal.c"               // its own name without a folder: found beside itself
- *     #undef KHAL_CPU_NAME
+ *     #undef KHAL_C_NAME
  *     #if KHAL_CPU_HAVE_X86_V3
  *     KHAL_CPU_TARGET_V3_BEGIN
- *     #define KHAL_CPU_NAME(x) khal_cpu_##x##_v3
+ *     #define KHAL_C_NAME(x) khal_cpu_##x##_v3
  *     #include "NAME.khal.c"
- *     #undef KHAL_CPU_NAME
+ *     #undef KHAL_C_NAME
  *     KHAL_CPU_TARGET_V3_END
  *     #endif
  *     #if KHAL_CPU_HAVE_X86_V4
  *     KHAL_CPU_TARGET_V4_BEGIN
- *     #define KHAL_CPU_NAME(x) khal_cpu_##x##_v4
+ *     #define KHAL_C_NAME(x) khal_cpu_##x##_v4
  *     ... as above
  *     #endif
  *     static const khal_code NAME_codes[] = {
@@ -162,13 +162,13 @@
 #define KHAL_CPU_LEVEL_base 0
 #define KHAL_CPU_LEVEL_v3 3
 #define KHAL_CPU_LEVEL_v4 4
-#define KHAL_CPU_LEVEL KHAL_CPU_NAME(KHAL_CPU_LEVEL)
+#define KHAL_CPU_LEVEL KHAL_C_NAME(KHAL_CPU_LEVEL)
 
 /* Only ever compiled into their callers, at the caller's level. */
-#define KHAL_CPU_INLINE static inline __attribute__((always_inline, unused))
-#define KHAL_CPU_FUNCTION static __attribute__((unused))
+#define KHAL_C_INLINE static inline __attribute__((always_inline, unused))
+#define KHAL_C_FUNCTION static __attribute__((unused))
 
-#include <khal/cpu/types.h>
+#include <khal/c/types.h>
 
 #include <khal/cpu/grid.h>
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define KHAL_LIBRARY_VERSION 2u
+#define KHAL_LIBRARY_VERSION 3u
 
 /* The formats that a device may take. */
 typedef enum khal_format {
@@ -158,6 +158,38 @@ typedef struct khal_wgsl_kernel {
     uint32_t flags;                /* KHAL_WGSL_... */
 } khal_wgsl_kernel;
 
+/* One kernel in a library's PTX or cubin. It has two entry points, which take the same parameters, one for each
+ * argument in the order of the source, then one more:
+ *   a buffer argument   u64, the address of the slice's first byte
+ *   a value             its bytes, of the size and alignment that it has in the kernel language
+ *   a `__local` one     u64: low 32 bits, where it begins in the launch's dynamic shared memory; high 32 bits, its bytes
+ *   `entry`             khal_ptx_plain: the work-group ids are the launch's own
+ *   `grid_entry`        khal_ptx_grid: any number of blocks along x walks over the logical work-groups, so that a grid may
+ *                       be larger than a launch, and its counts may be known to the device alone
+ * `__local` arguments lie in dynamic shared memory from dynamic_size on, each at a multiple of 128. Where the kernel
+ * leaves the work-group size open, the launch's block is the work-group. */
+#define KHAL_PTX_ABI 1u
+typedef struct khal_ptx_plain {
+    uint64_t global_size[3]; /* work-items that run (khal_cpu_launch.global_size) */
+    uint32_t work_dim;       /* 1, 2 or 3 */
+    uint32_t reserved;
+} khal_ptx_plain;
+typedef struct khal_ptx_grid {
+    uint64_t group_count[3];
+    uint64_t global_size[3]; /* as above */
+    uint64_t counts;         /* not 0: address of three uint32_t, the group counts; the two above are not read */
+    uint64_t too_many;       /* with counts: address of a uint32_t that is set to 1 where the groups are 2^63 or more, of
+                                which none then runs */
+    uint32_t work_dim;       /* with counts: not read; 3 */
+    uint32_t reserved;
+} khal_ptx_grid;
+typedef struct khal_ptx_kernel {
+    const char *entry, *grid_entry; /* NULL: the kernel can't be had in PTX */
+    const char* reason; /* why not: "kernels.cl:12:3: ..."; NULL where there are entries */
+    uint32_t dynamic_size; /* bytes of dynamic shared memory that the kernel's own variables take; 0 where they are static */
+    uint32_t reserved;
+} khal_ptx_kernel;
+
 #define KHAL_CODE_CHECKED 1u /* built with bounds checks (khalc --check) */
 
 typedef struct khal_code {
@@ -165,11 +197,12 @@ typedef struct khal_code {
     uint32_t flags;  /* KHAL_CODE_... */
     uint32_t
         level;    /* CPU: khal_cpu_level; PTX and cubin: compute capability times 10 (75); else 0 */
-    uint32_t abi; /* CPU: KHAL_CPU_ABI; WGSL: KHAL_WGSL_ABI; else the version of the hidden arguments */
-    const void* bytes; /* all but CPU and a library's WGSL */
+    uint32_t abi; /* CPU: KHAL_CPU_ABI; WGSL: KHAL_WGSL_ABI; PTX and cubin: KHAL_PTX_ABI */
+    const void* bytes; /* all but CPU and a library's WGSL; of PTX, a text whose final 0 `size` counts */
     size_t size;
     const khal_cpu_kernel* cpu_kernels; /* CPU: one for each kernel, in the library's order */
     const khal_wgsl_kernel* wgsl_kernels; /* a library's WGSL: likewise */
+    const khal_ptx_kernel* ptx_kernels;   /* a library's PTX and cubin: likewise */
 } khal_code;
 
 typedef struct khal_kernel_library {

@@ -76,6 +76,13 @@ struct khal__command {
     } u;
 };
 
+/* What a backend keeps of finished commands (khal_commands) from one submit of them to the next, as a graph of the
+ * driver's. Zeroed at first; touched inside `submit` and `replay_destroy` alone. */
+typedef struct khal__replay {
+    void* impl;       /* the backend's */
+    uint64_t version; /* the backend's: which version impl holds */
+} khal__replay;
+
 /* One run of a recording: the front's, alive until the backend reports its ticket complete. A
  * backend may not keep it longer. */
 typedef struct khal__submission {
@@ -87,6 +94,9 @@ typedef struct khal__submission {
     bool needs_barrier;       /* depends on work submitted earlier that may still run */
     bool has_native;
     bool has_results;   /* READ or TIMESTAMP commands */
+    khal__replay* replay; /* of finished commands; NULL: the recording runs this once */
+    uint64_t version;     /* with replay, never 0: the same number, the same list, values and barriers; else push
+                             constants, slices and where results go may differ, and barriers with them, and nothing more */
     khal_status status; /* the backend sets these before it reports the ticket complete, when the
                            work failed */
     khal_error_id error_id;
@@ -157,6 +167,10 @@ typedef struct khal__backend {
     khal_status (*module_poll)(khal_module* module);
     khal_status (*function_poll)(khal_function* function);
 
+    /* optional: how well the device runs this code of a library, among those of the formats that it takes; 0: not at
+     * all. NULL: the first is taken. */
+    uint32_t (*code_rank)(khal_device* device, const khal_code* code);
+
     /* optional: whether a direct grid within the limits can be run all the same: what its
      * dimensions make together, and what a foreign kernel takes. NULL: it can. Never blocks. */
     bool (*grid_fits)(khal_function* function, const uint32_t workgroup_size[3],
@@ -167,6 +181,8 @@ typedef struct khal__backend {
      * exist. The front's submit lock is held: native callbacks run elsewhere, or later, never
      * inside submit. */
     khal_status (*submit)(khal_device* device, khal__submission* submission);
+    /* optional: the commands are gone; what was submitted of them may still run. */
+    void (*replay_destroy)(khal_device* device, khal__replay* replay);
     /* The last ticket that is complete, all before it too; never blocks. */
     khal_ticket (*completed)(khal_device* device);
     /* KHAL_OK or KHAL_TIMEOUT (without khal__fail), which khal__in_callback() gives at once. */
@@ -190,8 +206,11 @@ typedef struct khal__backend {
 #define KHAL__NATIVE_ADAPTER 3u
 #define KHAL__NATIVE_DEVICE 4u
 #define KHAL__NATIVE_QUEUE 5u
+/* object: NULL; CUDA: the CUcontext, and the CUstream that submissions run on */
+#define KHAL__NATIVE_CONTEXT 6u
+#define KHAL__NATIVE_STREAM 7u
 
-extern const khal__backend khal__cpu_backend, khal__noop_backend, khal__webgpu_backend;
+extern const khal__backend khal__cpu_backend, khal__noop_backend, khal__webgpu_backend, khal__cuda_backend;
 
 /* The tables of this build stand in src/core/registry.c, in order of preference. */
 

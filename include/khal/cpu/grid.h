@@ -3,7 +3,7 @@
 #define KHAL_CPU_GRID_H
 
 /* A work-item query whose dimension is known at run time only. */
-KHAL_CPU_INLINE uint64_t khal_cpu_pick(uint64_t dimension, uint64_t x, uint64_t y, uint64_t z,
+KHAL_C_INLINE uint64_t khal_cpu_pick(uint64_t dimension, uint64_t x, uint64_t y, uint64_t z,
                                        uint64_t beyond)
 {
     return dimension == 0 ? x : dimension == 1 ? y : dimension == 2 ? z : beyond;
@@ -17,14 +17,14 @@ typedef struct khal_cpu_block {
     uint64_t next, last;
 } khal_cpu_block;
 
-KHAL_CPU_INLINE khal_cpu_block khal_cpu_blocks(uint64_t first, uint64_t last)
+KHAL_C_INLINE khal_cpu_block khal_cpu_blocks(uint64_t first, uint64_t last)
 {
     khal_cpu_block b = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}, first, last};
     return b;
 }
 
 /* Moves on to the next block of at most `most` groups; false when there is none left. */
-KHAL_CPU_INLINE bool khal_cpu_next(khal_cpu_block* b, const khal_cpu_launch* launch, uint64_t most)
+KHAL_C_INLINE bool khal_cpu_next(khal_cpu_block* b, const khal_cpu_launch* launch, uint64_t most)
 {
     if (b->next >= b->last)
         return false;

@@ -24,7 +24,7 @@ typedef struct khal_print_text {
     char first[512];
 } khal_print_text;
 
-KHAL_CPU_FUNCTION void khal_print_put(khal_print_text* t, const char* s, size_t n)
+KHAL_C_FUNCTION void khal_print_put(khal_print_text* t, const char* s, size_t n)
 {
     if (t->size + n + 1 > t->capacity) {
         const size_t capacity = (t->size + n + 1) * 2;
@@ -42,7 +42,7 @@ KHAL_CPU_FUNCTION void khal_print_put(khal_print_text* t, const char* s, size_t 
 }
 
 /* One lane as the conversion wants it. */
-KHAL_CPU_FUNCTION khal_print_arg khal_print_lane(const khal_print_arg* a, unsigned lane)
+KHAL_C_FUNCTION khal_print_arg khal_print_lane(const khal_print_arg* a, unsigned lane)
 {
     khal_print_arg r = *a;
     if (!a->data)
@@ -85,7 +85,7 @@ KHAL_CPU_FUNCTION khal_print_arg khal_print_lane(const khal_print_arg* a, unsign
     return r;
 }
 
-KHAL_CPU_FUNCTION long long khal_print_integer(const khal_print_arg* a)
+KHAL_C_FUNCTION long long khal_print_integer(const khal_print_arg* a)
 {
     if (a->kind == 'f')
         return a->u.f > -9.2e18 && a->u.f < 9.2e18 ? (long long)a->u.f : 0;
@@ -94,7 +94,7 @@ KHAL_CPU_FUNCTION long long khal_print_integer(const khal_print_arg* a)
 
 /* `spec` is "%", flags, width, precision, without length; `bytes` the lane's size as the length
  * says, 0: the argument's own. */
-KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char conversion,
+KHAL_C_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char conversion,
                                       unsigned bytes, const khal_print_arg* a)
 {
     char format[64], out[512];
@@ -149,7 +149,7 @@ KHAL_CPU_FUNCTION void khal_print_one(khal_print_text* t, const char* spec, char
 #pragma clang diagnostic ignored "-Wformat-nonliteral"
 #endif
 
-KHAL_CPU_FUNCTION void khal_print(const khal_cpu_launch* launch, const char* format, size_t size,
+KHAL_C_FUNCTION void khal_print(const khal_cpu_launch* launch, const char* format, size_t size,
                                   const khal_print_arg* args, unsigned count)
 {
     khal_print_text t;

@@ -1,26 +1,26 @@
 /* Made by khalc; changes are lost when it is made again. It includes itself once for each SIMD level. */
-#ifndef KHAL_CPU_NAME
+#ifndef KHAL_C_NAME
 #include "add_assign.khal.h"
 
 #include <string.h>
 
 #include <khal/cpu.h>
 
-#define KHAL_CPU_NAME(x) khal_cpu_##x##_base
+#define KHAL_C_NAME(x) khal_cpu_##x##_base
 #include "add_assign.khal.c"
-#undef KHAL_CPU_NAME
+#undef KHAL_C_NAME
 #if KHAL_CPU_HAVE_X86_V3
 KHAL_CPU_TARGET_V3_BEGIN
-#define KHAL_CPU_NAME(x) khal_cpu_##x##_v3
+#define KHAL_C_NAME(x) khal_cpu_##x##_v3
 #include "add_assign.khal.c"
-#undef KHAL_CPU_NAME
+#undef KHAL_C_NAME
 KHAL_CPU_TARGET_V3_END
 #endif
 #if KHAL_CPU_HAVE_X86_V4
 KHAL_CPU_TARGET_V4_BEGIN
-#define KHAL_CPU_NAME(x) khal_cpu_##x##_v4
+#define KHAL_C_NAME(x) khal_cpu_##x##_v4
 #include "add_assign.khal.c"
-#undef KHAL_CPU_NAME
+#undef KHAL_C_NAME
 KHAL_CPU_TARGET_V4_END
 #endif
 
@@ -229,7 +229,7 @@ khal_status add_assign_add_assign(const struct add_assign* k, khal_pass* pass, k
 KHAL_CPU_TEXT_BEGIN
 
 #line 1 "golden/add_assign.cl"
-KHAL_CPU_INLINE void KHAL_CPU_NAME(add_assign_item)(khal_float* a, const khal_float* b, khal_uint n, uint64_t khal_id_x)
+KHAL_C_INLINE void KHAL_C_NAME(add_assign_item)(khal_float* a, const khal_float* b, khal_uint n, uint64_t khal_id_x)
 {
     khal_uint i = (khal_uint)khal_id_x;
     if (i < n) {
@@ -238,7 +238,7 @@ KHAL_CPU_INLINE void KHAL_CPU_NAME(add_assign_item)(khal_float* a, const khal_fl
 }
 #line 240 "add_assign.khal.c"
 
-static void KHAL_CPU_NAME(add_assign)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
+static void KHAL_C_NAME(add_assign)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
 {
     khal_float* a = khal_launch->bindings[0];
     const khal_float* b = khal_launch->bindings[1];
@@ -249,14 +249,14 @@ static void KHAL_CPU_NAME(add_assign)(const khal_cpu_launch* khal_launch, uint64
         for (uint64_t khal_id_z = khal_b.begin[2]; khal_id_z < khal_b.end[2]; khal_id_z++) {
             for (uint64_t khal_id_y = khal_b.begin[1]; khal_id_y < khal_b.end[1]; khal_id_y++) {
                 KHAL_CPU_FOR_X(khal_id_x, khal_b.begin[0], khal_b.end[0], KHAL_CPU_INDEPENDENT,
-                               KHAL_CPU_NAME(add_assign_item)(a, b, n, khal_id_x));
+                               KHAL_C_NAME(add_assign_item)(a, b, n, khal_id_x));
             }
         }
     }
 }
 
-static const khal_cpu_kernel KHAL_CPU_NAME(kernels)[] = {
-    {KHAL_CPU_NAME(add_assign), 0, 0},
+static const khal_cpu_kernel KHAL_C_NAME(kernels)[] = {
+    {KHAL_C_NAME(add_assign), 0, 0},
 };
 KHAL_CPU_TEXT_END
 

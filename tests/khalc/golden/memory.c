@@ -1,26 +1,26 @@
 /* Made by khalc; changes are lost when it is made again. It includes itself once for each SIMD level. */
-#ifndef KHAL_CPU_NAME
+#ifndef KHAL_C_NAME
 #include "memory.khal.h"
 
 #include <string.h>
 
 #include <khal/cpu.h>
 
-#define KHAL_CPU_NAME(x) khal_cpu_##x##_base
+#define KHAL_C_NAME(x) khal_cpu_##x##_base
 #include "memory.khal.c"
-#undef KHAL_CPU_NAME
+#undef KHAL_C_NAME
 #if KHAL_CPU_HAVE_X86_V3
 KHAL_CPU_TARGET_V3_BEGIN
-#define KHAL_CPU_NAME(x) khal_cpu_##x##_v3
+#define KHAL_C_NAME(x) khal_cpu_##x##_v3
 #include "memory.khal.c"
-#undef KHAL_CPU_NAME
+#undef KHAL_C_NAME
 KHAL_CPU_TARGET_V3_END
 #endif
 #if KHAL_CPU_HAVE_X86_V4
 KHAL_CPU_TARGET_V4_BEGIN
-#define KHAL_CPU_NAME(x) khal_cpu_##x##_v4
+#define KHAL_C_NAME(x) khal_cpu_##x##_v4
 #include "memory.khal.c"
-#undef KHAL_CPU_NAME
+#undef KHAL_C_NAME
 KHAL_CPU_TARGET_V4_END
 #endif
 
@@ -328,22 +328,22 @@ khal_status memory_memory(const struct memory* k, khal_pass* pass, khal_grid gri
 
 KHAL_CPU_TEXT_BEGIN
 
-union KHAL_CPU_NAME(anon_1) {
+union KHAL_C_NAME(anon_1) {
     khal_uint bits;
     khal_float value;
 } __attribute__((may_alias, aligned(4)));
-_Static_assert(sizeof(union KHAL_CPU_NAME(anon_1)) == 4, "layout");
+_Static_assert(sizeof(union KHAL_C_NAME(anon_1)) == 4, "layout");
 
-struct KHAL_CPU_NAME(particle) {
+struct KHAL_C_NAME(particle) {
     khal_float4 position;
-    union KHAL_CPU_NAME(anon_1) tag[2];
+    union KHAL_C_NAME(anon_1) tag[2];
 } __attribute__((may_alias, aligned(16)));
-_Static_assert(sizeof(struct KHAL_CPU_NAME(particle)) == 32, "layout");
+_Static_assert(sizeof(struct KHAL_C_NAME(particle)) == 32, "layout");
 
-static const khal_float KHAL_CPU_NAME(weights_1)[2][3] __attribute__((unused)) = {{0.25f, 0.5f, 0.25f}, {1.0f, 2.0f, 0}};
+static const khal_float KHAL_C_NAME(weights_1)[2][3] __attribute__((unused)) = {{0.25f, 0.5f, 0.25f}, {1.0f, 2.0f, 0}};
 
 #line 12 "golden/memory.cl"
-KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(sum_of)(const khal_float* p, khal_int n)
+KHAL_C_INLINE khal_float KHAL_C_NAME(sum_of)(const khal_float* p, khal_int n)
 {
     khal_float s = 0.0f;
     for (;;) {
@@ -367,15 +367,15 @@ KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(sum_of)(const khal_float* p, khal_int n
 }
 #line 369 "memory.khal.c"
 
-static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
+static void KHAL_C_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t khal_first, uint64_t khal_last, void* khal_scratch)
 {
     khal_float* const restrict sums = (void*)((char*)khal_scratch + 0);
     char* khal_next_local = (char*)khal_scratch + 128;
-    struct KHAL_CPU_NAME(particle)* particles = khal_launch->bindings[0];
+    struct KHAL_C_NAME(particle)* particles = khal_launch->bindings[0];
     khal_float* tile = (void*)khal_next_local;
     khal_next_local += (khal_launch->local_sizes[0] + 127) & ~127ull;
     khal_int* order = khal_launch->bindings[1];
-    struct KHAL_CPU_NAME(particle) first;
+    struct KHAL_C_NAME(particle) first;
     __builtin_memcpy(&first, (const char*)khal_launch->push_constants + 0, sizeof(first));
     const uint64_t khal_local_size_x = 64;
     const uint64_t khal_local_size_y = 1;
@@ -391,12 +391,12 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
             const uint64_t khal_local_x = (uint64_t)khal_x;
             const uint64_t khal_id_x = khal_b.begin[0] + khal_local_x;
             const khal_ulong l = khal_local_x;
-            struct KHAL_CPU_NAME(particle)* const mine = particles + khal_id_x;
+            struct KHAL_C_NAME(particle)* const mine = particles + khal_id_x;
 #line 24 "golden/memory.cl"
             __builtin_memcpy(private_array_items[khal_i], (khal_int[4]){1, 2, 0, 0}, 16);
 #line 26 "golden/memory.cl"
 #line 27 "golden/memory.cl"
-            tile[l] = mine->position[0] * KHAL_CPU_NAME(weights_1)[1][l % 3ull];
+            tile[l] = mine->position[0] * KHAL_C_NAME(weights_1)[1][l % 3ull];
 #line 401 "memory.khal.c"
         }
 #line 28 "golden/memory.cl"
@@ -411,7 +411,7 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
             if (l == 0ull) {
                 khal_float sum_of = 0;
 #line 30 "golden/memory.cl"
-                sum_of = KHAL_CPU_NAME(sum_of)((const khal_float*)(tile + 1), 63);
+                sum_of = KHAL_C_NAME(sum_of)((const khal_float*)(tile + 1), 63);
 #line 30 "golden/memory.cl"
                 sums[*order & 1] = sum_of;
             }
@@ -425,7 +425,7 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
             const uint64_t khal_local_x = (uint64_t)khal_x;
             const uint64_t khal_id_x = khal_b.begin[0] + khal_local_x;
             const khal_ulong l = khal_local_x;
-            struct KHAL_CPU_NAME(particle)* const mine = particles + khal_id_x;
+            struct KHAL_C_NAME(particle)* const mine = particles + khal_id_x;
 #line 32 "golden/memory.cl"
             private_array_items[khal_i][l & 3ull] = (khal_int)((khal_uint)private_array_items[khal_i][l & 3ull] + (khal_uint)(khal_int)(khal_long)(mine - particles));
             *mine = first;
@@ -435,8 +435,8 @@ static void KHAL_CPU_NAME(memory)(const khal_cpu_launch* khal_launch, uint64_t k
         }
     }
 }
-static const khal_cpu_kernel KHAL_CPU_NAME(kernels)[] = {
-    {KHAL_CPU_NAME(memory), 128, 16},
+static const khal_cpu_kernel KHAL_C_NAME(kernels)[] = {
+    {KHAL_C_NAME(memory), 128, 16},
 };
 KHAL_CPU_TEXT_END
 

@@ -2,10 +2,10 @@
  * OpenCL C's usage, whatever the flags. A half is its bits; three lanes are stored as four.
  * khal_float4_u is a float4 in memory whose address is only as aligned as a float: what pointers to
  * vectors point to. */
-#ifndef KHAL_CPU_TYPES_H
-#define KHAL_CPU_TYPES_H
+#ifndef KHAL_C_TYPES_H
+#define KHAL_C_TYPES_H
 
-#include <khal/cpu/names.h>
+#include <khal/c/names.h>
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,28 +23,28 @@ typedef uint16_t khal_half __attribute__((may_alias));
 typedef float khal_float __attribute__((may_alias));
 typedef double khal_double __attribute__((may_alias));
 
-#define KHAL_CPU_VECTOR(T, n, lanes)                                                               \
+#define KHAL_C_VECTOR(T, n, lanes)                                                               \
     typedef khal_##T khal_##T##n                                                                   \
         __attribute__((vector_size(lanes * sizeof(khal_##T)), may_alias));                         \
     typedef khal_##T##n khal_##T##n##_u __attribute__((aligned(sizeof(khal_##T)), may_alias));
-#define KHAL_CPU_VECTORS(T)                                                                        \
-    KHAL_CPU_VECTOR(T, 2, 2)                                                                       \
-    KHAL_CPU_VECTOR(T, 3, 4)                                                                       \
-    KHAL_CPU_VECTOR(T, 4, 4)                                                                       \
-    KHAL_CPU_VECTOR(T, 8, 8)                                                                       \
-    KHAL_CPU_VECTOR(T, 16, 16)
+#define KHAL_C_VECTORS(T)                                                                        \
+    KHAL_C_VECTOR(T, 2, 2)                                                                       \
+    KHAL_C_VECTOR(T, 3, 4)                                                                       \
+    KHAL_C_VECTOR(T, 4, 4)                                                                       \
+    KHAL_C_VECTOR(T, 8, 8)                                                                       \
+    KHAL_C_VECTOR(T, 16, 16)
 
-KHAL_CPU_VECTORS(char)
-KHAL_CPU_VECTORS(uchar)
-KHAL_CPU_VECTORS(short)
-KHAL_CPU_VECTORS(ushort)
-KHAL_CPU_VECTORS(int)
-KHAL_CPU_VECTORS(uint)
-KHAL_CPU_VECTORS(long)
-KHAL_CPU_VECTORS(ulong)
-KHAL_CPU_VECTORS(half)
-KHAL_CPU_VECTORS(float)
-KHAL_CPU_VECTORS(double)
+KHAL_C_VECTORS(char)
+KHAL_C_VECTORS(uchar)
+KHAL_C_VECTORS(short)
+KHAL_C_VECTORS(ushort)
+KHAL_C_VECTORS(int)
+KHAL_C_VECTORS(uint)
+KHAL_C_VECTORS(long)
+KHAL_C_VECTORS(ulong)
+KHAL_C_VECTORS(half)
+KHAL_C_VECTORS(float)
+KHAL_C_VECTORS(double)
 
 /* The bits of x, of type FROM, as a TO of the same size. */
 #define KHAL_BITCAST(TO, FROM, x)                                                                  \

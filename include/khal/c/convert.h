@@ -1,7 +1,7 @@
 /* Conversions that C's own casts leave undefined or do not have: float to integer out of range,
  * saturation, rounding modes, half. Instantiated inside each level's text. */
-#ifndef KHAL_CPU_CONVERT_H
-#define KHAL_CPU_CONVERT_H
+#ifndef KHAL_C_CONVERT_H
+#define KHAL_C_CONVERT_H
 
 #define KHAL_LOWEST_char INT8_MIN
 #define KHAL_LOWEST_uchar 0
@@ -47,16 +47,16 @@
 #define KHAL_ROUND_rtn_double(x) __builtin_floor(x)
 
 /* Out of range: the nearest value that is in range, or nearly so. */
-#define KHAL_CPU_CONVERT_FLOAT_INT(T, F, mode)                                                     \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_##mode##_##F)(khal_##F x)            \
+#define KHAL_C_CONVERT_FLOAT_INT(T, F, mode)                                                     \
+    KHAL_C_INLINE khal_##T KHAL_C_NAME(khal_convert_##T##_##mode##_##F)(khal_##F x)            \
     {                                                                                              \
         x = KHAL_ROUND_##mode##_##F(x);                                                            \
         x = x > (khal_##F)KHAL_LOWEST_##T ? x : (khal_##F)KHAL_LOWEST_##T; /* NaN too */           \
         x = x < KHAL_BELOW_##T##_##F ? x : KHAL_BELOW_##T##_##F;                                   \
         return (khal_##T)x;                                                                        \
     }
-#define KHAL_CPU_CONVERT_FLOAT_INT_SAT(T, F, mode)                                                 \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_sat_##mode##_##F)(khal_##F x)        \
+#define KHAL_C_CONVERT_FLOAT_INT_SAT(T, F, mode)                                                 \
+    KHAL_C_INLINE khal_##T KHAL_C_NAME(khal_convert_##T##_sat_##mode##_##F)(khal_##F x)        \
     {                                                                                              \
         x = KHAL_ROUND_##mode##_##F(x);                                                            \
         if (x != x)                                                                                \
@@ -75,8 +75,8 @@
 #define KHAL_SIGNED_long 1
 #define KHAL_SIGNED_ulong 0
 
-#define KHAL_CPU_CONVERT_INT_SAT(T, F)                                                             \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_sat_##F)(khal_##F x)                 \
+#define KHAL_C_CONVERT_INT_SAT(T, F)                                                             \
+    KHAL_C_INLINE khal_##T KHAL_C_NAME(khal_convert_##T##_sat_##F)(khal_##F x)                 \
     {                                                                                              \
         if (KHAL_SIGNED_##F && (int64_t)x < (KHAL_SIGNED_##T ? (int64_t)KHAL_LOWEST_##T : 0))      \
             return KHAL_LOWEST_##T;                                                                \
@@ -93,8 +93,8 @@
 #define KHAL_AWAY_rtp(negative) (!(negative))
 #define KHAL_AWAY_rtn(negative) (negative)
 
-#define KHAL_CPU_CONVERT_INT_FLOAT(T, F, mode)                                                     \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_##mode##_##F)(khal_##F x)            \
+#define KHAL_C_CONVERT_INT_FLOAT(T, F, mode)                                                     \
+    KHAL_C_INLINE khal_##T KHAL_C_NAME(khal_convert_##T##_##mode##_##F)(khal_##F x)            \
     {                                                                                              \
         const bool negative = KHAL_SIGNED_##F && (int64_t)x < 0;                                   \
         const uint64_t m = negative ? 0u - (uint64_t)x : (uint64_t)x;                              \
@@ -108,14 +108,14 @@
     }
 
 /* double to float */
-#define KHAL_CPU_CONVERT_NARROW(T, F, mode)                                                        \
-    KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(khal_convert_##T##_##mode##_##F)(khal_##F x)          \
+#define KHAL_C_CONVERT_NARROW(T, F, mode)                                                        \
+    KHAL_C_INLINE khal_float KHAL_C_NAME(khal_convert_##T##_##mode##_##F)(khal_##F x)          \
     {                                                                                              \
         return khal_float_from_double(x, KHAL_AWAY_##mode(x < 0));                                 \
     }
 
 /* Towards zero, or away from it, whatever the nearest would be. */
-KHAL_CPU_INLINE khal_float khal_float_from_double(khal_double x, bool away)
+KHAL_C_INLINE khal_float khal_float_from_double(khal_double x, bool away)
 {
     const khal_float y = (khal_float)x;
     const double a = __builtin_fabs(x), b = __builtin_fabs((double)y);
@@ -129,7 +129,7 @@ KHAL_CPU_INLINE khal_float khal_float_from_double(khal_double x, bool away)
 
 /* ---- half ---- */
 
-KHAL_CPU_INLINE khal_float khal_float_from_half(khal_half h)
+KHAL_C_INLINE khal_float khal_float_from_half(khal_half h)
 {
     const khal_uint sign = (khal_uint)(h & 0x8000u) << 16, rest = (khal_uint)(h & 0x7fffu) << 13;
     const khal_float small =
@@ -144,7 +144,7 @@ KHAL_CPU_INLINE khal_float khal_float_from_half(khal_half h)
 
 /* Magnitude bits of the float's half: towards zero, with what was cut off in *rest (its top bit:
  * one half of the last place). */
-KHAL_CPU_INLINE khal_uint khal_half_cut(khal_uint magnitude, khal_uint* rest)
+KHAL_C_INLINE khal_uint khal_half_cut(khal_uint magnitude, khal_uint* rest)
 {
     if (magnitude >= 0x38800000u) { /* normal */
         *rest = magnitude << 19;
@@ -161,7 +161,7 @@ KHAL_CPU_INLINE khal_uint khal_half_cut(khal_uint magnitude, khal_uint* rest)
 }
 
 /* mode: 0 to nearest even, 1 towards zero, 2 away from zero */
-KHAL_CPU_INLINE khal_half khal_half_rounded(khal_float x, int mode)
+KHAL_C_INLINE khal_half khal_half_rounded(khal_float x, int mode)
 {
     const khal_uint bits = KHAL_BITCAST(khal_uint, khal_float, x), magnitude = bits & 0x7fffffffu;
     const khal_uint sign = (bits >> 16) & 0x8000u;
@@ -181,7 +181,7 @@ KHAL_CPU_INLINE khal_half khal_half_rounded(khal_float x, int mode)
 }
 
 /* Branches are few here, so that loops over it vectorise. */
-KHAL_CPU_INLINE khal_half khal_half_nearest(khal_float x)
+KHAL_C_INLINE khal_half khal_half_nearest(khal_float x)
 {
     const khal_uint bits = KHAL_BITCAST(khal_uint, khal_float, x), magnitude = bits & 0x7fffffffu;
     const khal_uint sign = (bits >> 16) & 0x8000u;
@@ -195,7 +195,7 @@ KHAL_CPU_INLINE khal_half khal_half_nearest(khal_float x)
     return (khal_half)(sign | h);
 }
 
-KHAL_CPU_INLINE khal_half khal_fract_half(khal_half h)
+KHAL_C_INLINE khal_half khal_fract_half(khal_half h)
 {
     const khal_float x = khal_float_from_half(h);
     if ((h & 0x7fffu) == 0 || (h & 0x7fffu) == 0x7c00u)
@@ -226,7 +226,7 @@ KHAL_CPU_INLINE khal_half khal_fract_half(khal_half h)
 #define KHAL_VIA_long(x) KHAL_VIA_int(x)
 #define KHAL_VIA_ulong(x) KHAL_VIA_uint(x)
 
-KHAL_CPU_INLINE khal_float khal_float_to_odd(khal_double x)
+KHAL_C_INLINE khal_float khal_float_to_odd(khal_double x)
 {
     const khal_float y = khal_float_from_double(x, false);
     const khal_uint bits = KHAL_BITCAST(khal_uint, khal_float, y);
@@ -234,40 +234,40 @@ KHAL_CPU_INLINE khal_float khal_float_to_odd(khal_double x)
 }
 
 #if defined(__FLT16_MANT_DIG__)
-#define KHAL_CPU_HALF_BY_MACHINE KHAL_CPU_LEVEL >= 3
+#define KHAL_C_HALF_BY_MACHINE KHAL_CPU_LEVEL >= 3
 #else
-#define KHAL_CPU_HALF_BY_MACHINE 0
+#define KHAL_C_HALF_BY_MACHINE 0
 #endif
 
 /* The level's own: F16C where it has it. The machine's is taken through the compiler's _Float16. */
-#define KHAL_CPU_CONVERT_FROM_HALF(T, mode)                                                        \
-    KHAL_CPU_INLINE khal_##T KHAL_CPU_NAME(khal_convert_##T##_half)(khal_half x)                   \
+#define KHAL_C_CONVERT_FROM_HALF(T, mode)                                                        \
+    KHAL_C_INLINE khal_##T KHAL_C_NAME(khal_convert_##T##_half)(khal_half x)                   \
     {                                                                                              \
-        return KHAL_CPU_NAME(khal_from_half)(x);                                                   \
+        return KHAL_C_NAME(khal_from_half)(x);                                                   \
     }
-#define KHAL_CPU_CONVERT_TO_HALF(F, mode)                                                          \
-    KHAL_CPU_INLINE khal_half KHAL_CPU_NAME(khal_convert_half_##mode##_##F)(khal_##F x)            \
+#define KHAL_C_CONVERT_TO_HALF(F, mode)                                                          \
+    KHAL_C_INLINE khal_half KHAL_C_NAME(khal_convert_half_##mode##_##F)(khal_##F x)            \
     {                                                                                              \
         const khal_float y = KHAL_VIA_##F(x);                                                      \
-        return KHAL_IS_##mode ? KHAL_CPU_NAME(khal_to_half)(y)                                     \
+        return KHAL_IS_##mode ? KHAL_C_NAME(khal_to_half)(y)                                     \
                               : khal_half_rounded(y, KHAL_MODE_##mode(y < 0));                     \
     }
 
-#define KHAL_CPU_HALF_SOFT                                                                         \
-    KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(khal_from_half)(khal_half x)                          \
+#define KHAL_C_HALF_SOFT                                                                         \
+    KHAL_C_INLINE khal_float KHAL_C_NAME(khal_from_half)(khal_half x)                          \
     {                                                                                              \
         return khal_float_from_half(x);                                                            \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_half KHAL_CPU_NAME(khal_to_half)(khal_float x)                            \
+    KHAL_C_INLINE khal_half KHAL_C_NAME(khal_to_half)(khal_float x)                            \
     {                                                                                              \
         return khal_half_nearest(x);                                                               \
     }
-#define KHAL_CPU_HALF_HARD                                                                         \
-    KHAL_CPU_INLINE khal_float KHAL_CPU_NAME(khal_from_half)(khal_half x)                          \
+#define KHAL_C_HALF_HARD                                                                         \
+    KHAL_C_INLINE khal_float KHAL_C_NAME(khal_from_half)(khal_half x)                          \
     {                                                                                              \
         return (khal_float)KHAL_BITCAST(_Float16, khal_half, x);                                   \
     }                                                                                              \
-    KHAL_CPU_INLINE khal_half KHAL_CPU_NAME(khal_to_half)(khal_float x)                            \
+    KHAL_C_INLINE khal_half KHAL_C_NAME(khal_to_half)(khal_float x)                            \
     {                                                                                              \
         return KHAL_BITCAST(khal_half, _Float16, (_Float16)x);                                     \
     }

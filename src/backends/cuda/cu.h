@@ -1,0 +1,251 @@
+/* The CUDA backend's own structures: the driver API alone, opened at run time. Files, each may use those before it:
+ *
+ *   cu_api.h       what is used of the driver API (facts of the ABI, in our own words)
+ *   cu_library.c   opens libcuda; versions; the driver's words for its errors
+ *   cu_device.c    devices, contexts, what is current; errors and loss; native handles, wrapping
+ *   cu_memory.c    device memory: small blocks from slabs of ours, large ones from the driver; pinned host memory
+ *   cu_staging.c   between pageable memory and the device: a pinned ring, filled and emptied by several threads
+ *   cu_buffer.c    buffers: write, read, map (pinned shadow)
+ *   cu_cache.c     compiled modules on disk
+ *   cu_module.c    modules and functions: which code, the JIT and its log, variants for large work-groups
+ *   cu_launch.c    one dispatch as a launch: parameters, plain or virtual grid, occupancy
+ *   cu_graph.c     finished commands as a CUDA graph
+ *   cu_queue.c     submit, tickets, results, timestamps, native callbacks
+ *   cu_backend.c   the table
+ *
+ * Threads. The driver is thread-safe; device->lock orders what goes into a stream, and is never held while waiting for the
+ * device nor around a callback of the user's. What a comment marks (lock) is called with it held. Whoever calls the driver
+ * stands between cu_enter and cu_leave, which leave the thread's current context as it was. */
+#ifndef KHAL_CU_H
+#define KHAL_CU_H
+
+#include "../../core/backend.h"
+#include "../../platform/platform.h"
+#include "cu_api.h"
+
+#include <stdatomic.h>
+
+typedef struct cu_device cu_device;
+typedef struct cu_memory cu_memory;   /* cu_memory.c */
+typedef struct cu_staging cu_staging; /* cu_staging.c */
+typedef struct cu_queue cu_queue;     /* cu_queue.c */
+
+typedef struct cu_library {
+    cu_functions f;
+    int version;    /* 1000 * major + 10 * minor, of CUDA that the driver takes */
+    char path[512]; /* as it was opened */
+} cu_library;
+
+/* libcuda, or what KHAL_CUDA_LIBRARY names; initialised. Opened once in a process and kept. NULL: `reason` says what is
+ * missing. */
+const cu_library* cu_library_open(char* reason, size_t reason_size);
+/* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
+const char* cu_describe(const cu_library* library, CUresult result, char* out, size_t size);
+
+struct cu_device {
+    khal_device* front;
+    const cu_library* library;
+    const cu_functions* f; /* = &library->f */
+    CUdevice device;
+    CUcontext context;
+    bool is_wrapped;     /* the program's context, and its stream where it gave one */
+    bool owns_stream;
+    CUstream stream;     /* all submissions, and host writes and reads that depend on them, in order */
+    CUstream side;       /* host reads of what no running work writes; khal's own always */
+    uint32_t capability; /* 75: 7.5 */
+    uint32_t multiprocessors;
+    uint32_t shared_limit;  /* bytes of shared memory a block may ask for */
+    bool has_write_value;   /* StreamWriteValue64 works */
+    bool has_graphs;
+    char cache_path[512];   /* "": none */
+    khal__mutex lock;
+    cu_memory* memory;
+    cu_staging* staging;
+    cu_queue* queue;
+    atomic_bool is_lost; /* a sticky error was seen */
+};
+
+typedef struct cu_block {
+    CUdeviceptr address; /* 0: none */
+    uint64_t size;       /* bytes, as it was asked for */
+    void* owner;         /* cu_memory.c's; NULL: the program's own memory */
+} cu_block;
+
+typedef struct cu_buffer {
+    cu_block block;
+    void* host;        /* host_memory that was registered, or NULL */
+    void* shadow;      /* pinned, while mapped */
+    uint64_t mapped_offset, mapped_size;
+    uint32_t map_mode;
+} cu_buffer;
+
+static inline cu_device* cu_device_of(khal_device* device) { return khal__device_impl(device); }
+static inline cu_buffer* cu_buffer_of(khal_buffer* buffer) { return khal__buffer_impl(buffer); }
+static inline CUdeviceptr cu_address(const khal__range* range)
+{
+    return range->buffer != NULL ? cu_buffer_of(range->buffer)->block.address + range->offset : 0;
+}
+
+/* ---- devices (cu_device.c) -------------------------------------------------------------------- */
+
+khal_status cu_device_enumerate(uint32_t capacity, khal_device_info* out_infos, uint32_t* out_count);
+khal_status cu_device_open(khal_device* front, uint32_t index, const khal_device_desc* desc);
+khal_status cu_device_wrap(khal_device* front, const void* foreign, const khal_device_desc* desc); /* khal_cuda_device_desc */
+void cu_device_close(khal_device* front);
+khal_status cu_native_handle(khal_device* front, uint32_t kind, void* object, void** out_handle);
+
+/* Makes the device's context current, if it is not, until cu_leave. False: it can't be, and the device is lost. */
+typedef struct cu_scope {
+    bool pushed;
+} cu_scope;
+bool cu_enter(cu_device* device, cu_scope* scope);
+void cu_leave(cu_device* device, cu_scope scope);
+
+/* Whether the driver will answer with `result` for ever from now on. */
+bool cu_is_sticky(CUresult result);
+/* KHAL_OK for success. Else marks the device lost where the error is sticky, reports out of memory by its own id, all else by
+ * `id` with `what` and the driver's words, and returns the status. Any thread; without device->lock, since the user's callback
+ * may be called. */
+khal_status cu_check(cu_device* device, CUresult result, khal_error_id id, const char* object, const char* what);
+/* The same into a submission's status, error_id and message; loss is left to cu_check. */
+void cu_submission_fail(cu_device* device, khal__submission* submission, CUresult result, const char* what);
+
+/* ---- memory (cu_memory.c) ---------------------------------------------------------------------- */
+
+khal_status cu_memory_open(cu_device* device);
+void cu_memory_close(cu_device* device);
+/* Undefined contents, aligned to KHAL__MEMORY_ALIGN and 256. Without khal__fail. Thread-safe, without device->lock. When the
+ * driver has none, what is kept for later is given back first. size is not 0. */
+CUresult cu_memory_take(cu_device* device, uint64_t size, cu_block* out);
+void cu_memory_give(cu_device* device, cu_block* block); /* no work uses it */
+/* Pinned memory that the device can reach, in classes of powers of two, reused. NULL: none. Thread-safe. */
+typedef struct cu_pinned {
+    char* host;
+    CUdeviceptr address; /* of the same bytes, for the device */
+    uint64_t size;
+    struct cu_pinned* next;
+} cu_pinned;
+cu_pinned* cu_pinned_take(cu_device* device, uint64_t size);
+void cu_pinned_give(cu_device* device, cu_pinned* pinned);
+
+/* ---- host and device (cu_staging.c) ------------------------------------------------------------ */
+
+khal_status cu_staging_open(cu_device* device);
+void cu_staging_close(cu_device* device);
+/* The bytes are taken when it returns; they arrive in the order of `stream`. The lock is taken inside, for each chunk. */
+CUresult cu_staging_write(cu_device* device, CUdeviceptr to, const void* from, uint64_t size, CUstream stream);
+/* As of what is in `stream` now. KHAL_TIMEOUT without khal__fail: `out` is then not touched any more after it returned. */
+khal_status cu_staging_read(cu_device* device, CUdeviceptr from, void* out, uint64_t size, CUstream stream,
+                            uint64_t deadline);
+
+/* ---- buffers (cu_buffer.c) --------------------------------------------------------------------- */
+
+khal_status cu_buffer_create(khal_buffer* buffer, const khal_buffer_desc* desc);
+khal_status cu_buffer_wrap(khal_buffer* buffer, void* handle, const khal_buffer_desc* desc); /* handle: CUdeviceptr */
+void cu_buffer_destroy(khal_buffer* buffer);
+khal_status cu_buffer_write(khal_buffer* buffer, uint64_t offset, const void* data, uint64_t size, khal_ticket after);
+khal_status cu_buffer_read(khal_buffer* buffer, uint64_t offset, void* out, uint64_t size, khal_ticket after,
+                           uint64_t timeout);
+khal_status cu_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, uint32_t mode, khal_ticket after,
+                          uint64_t timeout, void** out);
+khal_status cu_buffer_flush(khal_buffer* buffer, uint64_t offset, uint64_t size);
+khal_status cu_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size, khal_ticket after, uint64_t timeout);
+void cu_buffer_unmap(khal_buffer* buffer);
+/* Fills of any pattern of 1, 2, 4, 8 or 16 bytes into a stream. (lock) */
+CUresult cu_fill(cu_device* device, CUdeviceptr to, uint64_t size, const void* pattern, uint32_t pattern_size,
+                 CUstream stream);
+
+/* ---- modules and functions (cu_module.c, cu_cache.c) -------------------------------------------- */
+
+/* A compiled module for these bytes, from disk; NULL: none, or it is broken. Free with khal__free(front, .., *out_size). */
+void* cu_cache_load(cu_device* device, const void* code, size_t size, uint32_t variant, size_t* out_size);
+/* Failures are no one's concern: the next load compiles again. */
+void cu_cache_store(cu_device* device, const void* code, size_t size, uint32_t variant, const void* cubin, size_t cubin_size);
+
+typedef struct cu_module {
+    CUmodule handle;
+    CUmodule small;     /* the same with registers for 1,024 threads; NULL: not asked for yet */
+    uint32_t format;    /* KHAL_FORMAT_PTX or _CUBIN */
+    khal__mutex lock;   /* of `small` */
+} cu_module;
+
+typedef struct cu_entry {
+    CUfunction handle;          /* NULL: not there */
+    uint32_t thread_limit;      /* of a block */
+    uint32_t dynamic_limit;     /* bytes of dynamic shared memory that were allowed so far */
+} cu_entry;
+
+typedef struct cu_function {
+    cu_entry plain, grid;             /* grid: khalc's only */
+    cu_entry small_plain, small_grid; /* of module->small */
+    bool is_foreign;
+    uint32_t static_shared, dynamic_size; /* bytes of the kernel's own variables */
+    uint32_t parameter_count;
+    struct cu_parameter {
+        uint8_t kind;    /* khal_arg_kind */
+        uint32_t index;  /* of the binding or the local argument */
+        uint32_t offset; /* values: in the push constants, bytes */
+    }* parameters;       /* in the order of the entry point, without the last one of khalc's */
+    khal__mutex lock;    /* of what is found out late: limits, occupancy */
+    struct cu_occupancy {
+        uint32_t block, dynamic_shared, blocks; /* blocks of a virtual grid */
+    } occupancy[4];
+} cu_function;
+
+static inline cu_module* cu_module_of(khal_module* module) { return khal__module_impl(module); }
+static inline cu_function* cu_function_of(khal_function* function) { return khal__function_impl(function); }
+
+uint32_t cu_code_rank(khal_device* device, const khal_code* code);
+khal_status cu_module_create(khal_module* module, const khal_module_desc* desc, const khal_code* code);
+void cu_module_destroy(khal_module* module);
+khal_status cu_function_create(khal_function* function, const khal_function_desc* desc);
+void cu_function_destroy(khal_function* function);
+bool cu_grid_fits(khal_function* function, const uint32_t workgroup_size[3], const uint64_t group_count[3]);
+/* The entry for blocks of `threads`, compiling the small variant where it takes that. NULL: none takes so many, or `result`. */
+cu_entry* cu_function_entry(khal_function* function, bool is_grid, uint32_t threads, CUresult* result);
+
+/* ---- launches (cu_launch.c) --------------------------------------------------------------------- */
+
+#define CU_MOST_PARAMETERS 256u
+/* A dispatch as the driver takes it: `parameters` point into the command and into this. */
+typedef struct cu_launch {
+    CUfunction function;
+    uint32_t grid[3], block[3], shared;
+    uint32_t parameter_count;
+    void* parameters[CU_MOST_PARAMETERS];
+    uint64_t words[CU_MOST_PARAMETERS]; /* addresses and local arguments */
+    union {
+        khal_ptx_plain plain;
+        khal_ptx_grid grid_arguments;
+    } last;
+} cu_launch;
+/* too_many: address of the word for khal_ptx_grid.too_many, of indirect dispatches. Failures go into the result. */
+CUresult cu_launch_make(cu_device* device, const khal__command* command, CUdeviceptr too_many, cu_launch* out);
+
+/* ---- graphs (cu_graph.c) ------------------------------------------------------------------------- */
+
+/* Whether these commands can be a graph: dispatches, copies, fills and barriers alone, and the device has graphs. */
+bool cu_graph_can(cu_device* device, const khal__submission* submission);
+/* Makes or updates the graph of submission->replay, and launches it into device->stream. (lock) */
+CUresult cu_graph_launch(cu_device* device, khal__submission* submission);
+void cu_replay_destroy(khal_device* front, khal__replay* replay);
+
+/* ---- running (cu_queue.c) ------------------------------------------------------------------------ */
+
+khal_status cu_queue_open(cu_device* device);
+void cu_queue_stop(cu_device* device);  /* its thread; nothing is on its way any more */
+void cu_queue_close(cu_device* device);
+khal_status cu_submit(khal_device* front, khal__submission* submission);
+khal_ticket cu_completed(khal_device* front);
+khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout);
+khal_ticket cu_submitted(cu_device* device); /* the last */
+/* Until the ticket's work is in device->stream, which is at once but behind a native callback. KHAL_TIMEOUT: not by then, or
+ * never, inside a callback. */
+khal_status cu_wait_issued(cu_device* device, khal_ticket ticket, uint64_t deadline);
+static inline uint64_t cu_deadline(uint64_t timeout)
+{
+    const uint64_t now = khal__clock_now();
+    return timeout < UINT64_MAX - now ? now + timeout : UINT64_MAX;
+}
+
+#endif
