@@ -94,9 +94,10 @@ typedef struct khal__submission {
     bool needs_barrier;       /* depends on work submitted earlier that may still run */
     bool has_native;
     bool has_results;   /* READ or TIMESTAMP commands */
-    khal__replay* replay; /* of finished commands; NULL: the recording runs this once */
+    khal__replay* replay; /* of finished commands, valid until `submit` returns; NULL: the recording runs this once */
     uint64_t version;     /* with replay, never 0: the same number, the same list, values and barriers; else push
-                             constants, slices and where results go may differ, and barriers with them, and nothing more */
+                             constants, slices and where results go may differ, and barriers with them, and nothing more.
+                             Submits of several threads at once may come in another order than their numbers */
     khal_status status; /* the backend sets these before it reports the ticket complete, when the
                            work failed */
     khal_error_id error_id;
@@ -181,7 +182,8 @@ typedef struct khal__backend {
      * exist. The front's submit lock is held: native callbacks run elsewhere, or later, never
      * inside submit. */
     khal_status (*submit)(khal_device* device, khal__submission* submission);
-    /* optional: the commands are gone; what was submitted of them may still run. */
+    /* optional: the commands are gone, whether they were ever submitted or not; what was submitted of them may still
+     * run, and the device may be lost. */
     void (*replay_destroy)(khal_device* device, khal__replay* replay);
     /* The last ticket that is complete, all before it too; never blocks. */
     khal_ticket (*completed)(khal_device* device);

@@ -53,6 +53,8 @@ void khal__commands_destroy(khal_commands* commands)
 {
     khal_device* device = commands->object.device;
     khal__object_unlist(&commands->object);
+    if (device->backend->replay_destroy != NULL)
+        device->backend->replay_destroy(device, &commands->replay);
     khal__recording_release(commands->master);
     khal__recording_release(commands->current);
     khal__mutex_destroy(&commands->lock);
@@ -84,6 +86,7 @@ khal_status khal_commands_submit(khal_commands* commands, khal_ticket* out_ticke
     khal__retire(device);
 
     bool differs = false;
+    uint64_t version = 0;
     khal__recording* old = NULL;
     khal__mutex_lock(&commands->lock);
     khal__recording* current = commands->current;
@@ -103,10 +106,14 @@ khal_status khal_commands_submit(khal_commands* commands, khal_ticket* out_ticke
             differs = commands->has_run && made->barrier_signature != commands->last_signature;
             commands->last_signature = made->barrier_signature;
             commands->has_run = true;
+            ++commands->version;
         }
         current = made;
+    } else if (has_results) {
+        ++commands->version; /* reads go elsewhere */
     }
     if (current != NULL) {
+        version = commands->version;
         atomic_fetch_add_explicit(&current->refs, 1, memory_order_relaxed);
         atomic_fetch_add_explicit(&current->runs, 1, memory_order_relaxed);
     }
@@ -114,7 +121,8 @@ khal_status khal_commands_submit(khal_commands* commands, khal_ticket* out_ticke
     khal__recording_release(old);
     if (current == NULL)
         return khal__fail_memory(device, commands->object.label, "the submission", sizeof *current);
-    const khal_status status = khal__submit(device, current, out_ticket);
+    const khal_status status =
+        khal__submit(device, current, &commands->replay, version, out_ticket);
     if (status == KHAL_OK && differs)
         atomic_fetch_add_explicit(&device->re_recordings, 1, memory_order_relaxed);
     return status;

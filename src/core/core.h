@@ -552,6 +552,8 @@ struct khal_commands {
     khal__mutex lock;
     khal__recording* master;  /* holds the current values; never runs */
     khal__recording* current; /* what is submitted; NULL when values changed */
+    uint64_t version;         /* khal__submission.version of `current` */
+    khal__replay replay;      /* the backend's */
     bool has_run;
     uint64_t last_signature; /* of the barriers of the last one submitted */
     khal__node** dispatches;
@@ -570,8 +572,10 @@ struct khal__run {
     khal__run* next;
 };
 
-/* Takes over one reference and one of recording->runs, whatever comes of it. */
-khal_status khal__submit(khal_device* device, khal__recording* recording, khal_ticket* out_ticket);
+/* Takes over one reference and one of recording->runs, whatever comes of it. replay and version: as
+ * in khal__submission; NULL and 0: the recording runs this once. */
+khal_status khal__submit(khal_device* device, khal__recording* recording, khal__replay* replay,
+                         uint64_t version, khal_ticket* out_ticket);
 /* Lets go of what is complete; returns the last complete ticket. */
 khal_ticket khal__retire(khal_device* device);
 void khal__retire_all(

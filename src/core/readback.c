@@ -172,7 +172,7 @@ khal_status khal_readback_request(khal_readback* readback, const khal_slice* sli
         return status;
     }
     atomic_fetch_add(&recording->runs, 1);
-    return khal__submit(device, recording, NULL);
+    return khal__submit(device, recording, NULL, 0, NULL);
 }
 
 void khal__block_end(khal__block* block, const khal__submission* submission)

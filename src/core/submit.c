@@ -354,7 +354,8 @@ static bool add_block(khal_readback* readback)
     return true;
 }
 
-khal_status khal__submit(khal_device* device, khal__recording* recording, khal_ticket* out_ticket)
+khal_status khal__submit(khal_device* device, khal__recording* recording, khal__replay* replay,
+                         uint64_t version, khal_ticket* out_ticket)
 {
     khal__retire(device);
     khal_status status = khal__is_lost(device) ? khal__fail_lost(device) : hold_back(device);
@@ -377,6 +378,8 @@ khal_status khal__submit(khal_device* device, khal__recording* recording, khal_t
     submission->work_item_count = recording->work_items;
     submission->has_native = recording->has_native;
     submission->has_results = recording->timings != NULL || recording->requests != NULL;
+    submission->replay = replay;
+    submission->version = version;
     for (khal__timing* timing = recording->timings; timing != NULL; timing = timing->next)
         timing->values[0] = timing->values[1] = UINT64_MAX;
 
@@ -451,7 +454,7 @@ khal_status khal_submit(khal_encoder* encoder, khal_ticket* out_ticket)
     encoder->recording = NULL;
     encoder->pass_count = 0;
     atomic_fetch_add_explicit(&recording->runs, 1, memory_order_relaxed);
-    return khal__submit(device, recording, out_ticket);
+    return khal__submit(device, recording, NULL, 0, out_ticket);
 }
 
 /* ---- waiting -----------------------------------------------------------------------------------

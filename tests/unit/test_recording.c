@@ -533,6 +533,174 @@ static void replaced_buffers_are_let_go(void** state)
     assert_int_equal(statistics(device).buffer_count, 2);
 }
 
+/* What the last submission brought for a backend that keeps finished commands. */
+static struct {
+    khal__replay* replay;
+    uint64_t version;
+    const khal__command* commands;
+    const void* read_into;
+} brought;
+
+static void observe_replay(void* user, const khal__submission* submission)
+{
+    (void)user;
+    brought.replay = submission->replay;
+    brought.version = submission->version;
+    brought.commands = submission->commands;
+    brought.read_into = NULL;
+    for (const khal__command* c = submission->commands; c != NULL; c = c->next)
+        if (c->kind == KHAL__COMMAND_READ)
+            brought.read_into = c->u.read.out;
+}
+
+static void a_replay_tells_what_has_changed(void** state)
+{
+    (void)state;
+    noop_control* control = noop_control_of(device);
+    control->observe = observe_replay;
+    khal_pass* pass = begin(NULL);
+    OK(add_with(pass, bytes(a, 0, 64), 1, NULL));
+    OK(khal_pass_end(pass));
+    OK(khal_submit(encoder, NULL));
+    assert_null(brought.replay);
+    assert_int_equal(brought.version, 0);
+
+    pass = begin(NULL);
+    OK(add_with(pass, bytes(a, 0, 64), 1, NULL));
+    OK(khal_pass_end(pass));
+    khal_commands* commands = finish();
+    OK(khal_commands_submit(commands, NULL));
+    khal__replay* const replay = brought.replay;
+    uint64_t version = brought.version;
+    const khal__command* list = brought.commands;
+    assert_non_null(replay);
+    assert_true(version > 0);
+    for (int i = 0; i < 3; ++i) {
+        OK(khal_commands_submit(commands, NULL));
+        assert_ptr_equal(brought.replay, replay);
+        assert_int_equal(brought.version, version);
+        assert_ptr_equal(brought.commands, list);
+    }
+    assert_int_equal(atomic_load(&control->replays_made), 1);
+    assert_int_equal(atomic_load(&control->replays_reused), 3);
+
+    const uint32_t two = 2;
+    OK(khal_commands_set_push_constants(commands, 0, 0, &two, 4));
+    OK(khal_commands_set_slice(commands, 0, 0, bytes(b, 0, 64)));
+    OK(khal_commands_submit(commands, NULL));
+    assert_ptr_equal(brought.replay, replay);
+    assert_true(brought.version > version);
+    version = brought.version;
+    OK(khal_commands_submit(commands, NULL));
+    assert_int_equal(brought.version, version);
+    assert_int_equal(atomic_load(&control->replays_updated), 1);
+
+    /* A refused value changes nothing; nor does a submit that fails. */
+    FAILS(DISPATCH_INDEX, khal_commands_set_push_constants(commands, 0, 4, &two, 1));
+    atomic_store(&control->fail[NOOP_SUBMIT], 1);
+    FAILS(DRIVER, khal_commands_submit(commands, NULL));
+    OK(khal_commands_submit(commands, NULL));
+    assert_ptr_equal(brought.replay, replay);
+    assert_int_equal(brought.version, version);
+
+    /* Other commands have a replay of their own. */
+    pass = begin(NULL);
+    OK(add_with(pass, bytes(a, 0, 64), 1, NULL));
+    OK(khal_pass_end(pass));
+    khal_commands* others = finish();
+    OK(khal_commands_submit(others, NULL));
+    assert_ptr_not_equal(brought.replay, replay);
+    assert_int_equal(atomic_load(&control->replays_made), 2);
+    khal_commands_release(others);
+    assert_int_equal(atomic_load(&control->replays_destroyed), 1);
+
+    /* The commands may go before their work is done. */
+    noop_hold(device, 0);
+    khal_ticket ticket;
+    OK(khal_commands_submit(commands, &ticket));
+    khal_commands_release(commands);
+    assert_int_equal(atomic_load(&control->replays_destroyed), 2);
+    assert_int_equal(khal_ticket_poll(device, ticket), KHAL_NOT_READY);
+    noop_hold(device, UINT64_MAX);
+    OK(khal_ticket_wait(device, ticket, KHAL_FOREVER));
+}
+
+/* Where results go is part of what a version stands for. */
+static void results_raise_the_version(void** state)
+{
+    (void)state;
+    noop_control_of(device)->observe = observe_replay;
+    khal_readback* readback;
+    OK(khal_readback_create(device, &(khal_readback_desc){.capacity_count = 64, .slot_count = 2}, &readback));
+    OK(khal_readback_request_copy(readback, encoder, (khal_slice[]){bytes(a, 0, 8)}, 1));
+    khal_commands* commands = finish();
+    uint64_t last = 0;
+    for (int round = 0; round < 4; ++round) {
+        /* At once, and while the one before still runs: two places in turn, or a recording more. */
+        noop_hold(device, round < 2 ? UINT64_MAX : 0);
+        OK(khal_commands_submit(commands, NULL));
+        assert_true(brought.version > last);
+        assert_non_null(brought.read_into);
+        last = brought.version;
+        if (round == 1) {
+            char out[8];
+            OK(khal_readback_try_take(readback, out, 8));
+            OK(khal_readback_try_take(readback, out, 8));
+        }
+    }
+    noop_hold(device, UINT64_MAX);
+    khal_commands_release(commands);
+    khal_readback_release(readback);
+
+    khal_timestamps* timestamps;
+    OK(khal_timestamps_create(device, &(khal_timestamps_desc){.capacity = 8}, &timestamps));
+    khal_pass* pass;
+    OK(khal_pass_begin(encoder, &(khal_pass_desc){.timestamps = timestamps}, &pass));
+    OK(add_with(pass, bytes(a, 0, 64), 1, NULL));
+    OK(khal_pass_end(pass));
+    commands = finish();
+    last = 0;
+    noop_hold(device, 0);
+    for (int round = 0; round < 3; ++round) {
+        OK(khal_commands_submit(commands, NULL));
+        assert_true(brought.version > last);
+        last = brought.version;
+    }
+    noop_hold(device, UINT64_MAX);
+    OK(khal_device_wait(device, KHAL_FOREVER));
+    khal_commands_release(commands);
+    khal_timestamps_release(timestamps);
+}
+
+/* Commands go the same way when they never ran, and when the device is lost. */
+static void replays_of_a_lost_device_are_destroyed(void** state)
+{
+    (void)state;
+    khal_device* d = open_noop();
+    khal_encoder* e = make_encoder(d);
+    khal_function* f = make_function(d, "none");
+    khal_commands* commands[2];
+    for (int i = 0; i < 2; ++i) {
+        khal_pass* pass;
+        OK(khal_pass_begin(e, NULL, &pass));
+        OK(dispatch(pass, f, 0, NULL));
+        OK(khal_pass_end(pass));
+        OK(khal_encoder_finish(e, &commands[i]));
+    }
+    OK(khal_commands_submit(commands[0], NULL));
+    noop_lose(d, "gone");
+    FAILS(DEVICE_LOST, khal_commands_submit(commands[0], NULL));
+    FAILS(DEVICE_LOST, khal_commands_submit(commands[1], NULL));
+    assert_int_equal(atomic_load(&noop_control_of(d)->replays_destroyed), 0);
+    khal_commands_release(commands[0]);
+    khal_commands_release(commands[1]);
+    assert_int_equal(atomic_load(&noop_control_of(d)->replays_made), 1);
+    assert_int_equal(atomic_load(&noop_control_of(d)->replays_destroyed), 1);
+    khal_function_release(f);
+    khal_encoder_release(e);
+    khal_device_release(d);
+}
+
 /* ---- allocation --------------------------------------------------------------------------------
  */
 
@@ -706,6 +874,9 @@ int main(void)
         TEST(no_operation_can_be_given_slices),
         TEST(everything_is_recorded_again),
         TEST(replaced_buffers_are_let_go),
+        TEST(a_replay_tells_what_has_changed),
+        TEST(results_raise_the_version),
+        TEST(replays_of_a_lost_device_are_destroyed),
         TEST(a_shape_seen_before_allocates_nothing),
         TEST(callbacks_run_without_locks),
     };

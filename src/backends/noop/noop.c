@@ -18,6 +18,11 @@ typedef struct noop_buffer {
     size_t shadow_size;
 } noop_buffer;
 
+/* What a backend that replays keeps of finished commands: here, how many there are. */
+typedef struct noop_replay {
+    uint32_t command_count;
+} noop_replay;
+
 static atomic_uint open_failure;
 static atomic_bool is_missing;
 
@@ -303,12 +308,45 @@ static khal_ticket done_until(const noop_device* noop)
     return noop->submitted < noop->held_after ? noop->submitted : noop->held_after;
 }
 
+/* What can't be kept, for lack of memory, runs all the same. */
+static void keep_replay(khal_device* device, const khal__submission* submission)
+{
+    noop_control* control = noop_control_of(device);
+    khal__replay* replay = submission->replay;
+    noop_replay* kept = replay->impl;
+    if (kept != NULL && replay->version == submission->version) {
+        atomic_fetch_add_explicit(&control->replays_reused, 1, memory_order_relaxed);
+        return;
+    }
+    if (kept == NULL) {
+        kept = khal__alloc(device, sizeof *kept, 16);
+        if (kept == NULL)
+            return;
+        replay->impl = kept;
+        atomic_fetch_add_explicit(&control->replays_made, 1, memory_order_relaxed);
+    } else {
+        atomic_fetch_add_explicit(&control->replays_updated, 1, memory_order_relaxed);
+    }
+    kept->command_count = submission->command_count;
+    replay->version = submission->version;
+}
+
+static void noop_replay_destroy(khal_device* device, khal__replay* replay)
+{
+    if (replay->impl == NULL)
+        return;
+    khal__free(device, replay->impl, sizeof(noop_replay));
+    atomic_fetch_add_explicit(&noop_control_of(device)->replays_destroyed, 1, memory_order_relaxed);
+}
+
 static khal_status noop_submit(khal_device* device, khal__submission* submission)
 {
     noop_device* noop = device_of(device);
     noop_control* control = &noop->control;
     if (fails(device, NOOP_SUBMIT))
         return fail(device, KHAL_ERROR_DRIVER, "a submit");
+    if (submission->replay != NULL)
+        keep_replay(device, submission);
     if (control->observe != NULL)
         control->observe(control->observe_user, submission);
     const bool lose_timestamps =
@@ -400,6 +438,7 @@ const khal__backend khal__noop_backend = {
     .function_poll = noop_function_poll,
     .grid_fits = noop_grid_fits,
     .submit = noop_submit,
+    .replay_destroy = noop_replay_destroy,
     .completed = noop_completed,
     .wait = noop_wait,
 };

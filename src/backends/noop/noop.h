@@ -32,6 +32,7 @@ typedef struct noop_control {
     atomic_uint pending_polls;         /* polls of modules and functions that are not ready yet */
     atomic_bool fail_execution;        /* submissions from now on fail when they run */
     atomic_bool lose_timestamps;       /* no values are given */
+    atomic_ullong replays_made, replays_updated, replays_reused, replays_destroyed; /* so far */
     atomic_ullong most_groups; /* of x, y and z together that a grid may have; 0: any */
     noop_observe_fn observe;
     void* observe_user;       /* sees each submission; set it before the first */
