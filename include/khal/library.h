@@ -171,8 +171,8 @@ typedef struct khal_wgsl_kernel {
 #define KHAL_PTX_ABI 1u
 typedef struct khal_ptx_plain {
     uint64_t global_size[3]; /* work-items that run (khal_cpu_launch.global_size) */
-    uint32_t work_dim;       /* 1, 2 or 3 */
-    uint32_t reserved;
+    uint32_t work_dim;       /* 1, 2 or 3: dimensions past it have one work-item */
+    uint32_t is_exact;       /* not 0: global_size is group_count times the work-group size, so that no work-item is surplus */
 } khal_ptx_plain;
 typedef struct khal_ptx_grid {
     uint64_t group_count[3];
@@ -181,7 +181,7 @@ typedef struct khal_ptx_grid {
     uint64_t too_many;       /* with counts: address of a uint32_t that is set to 1 where the groups are 2^63 or more, of
                                 which none then runs */
     uint32_t work_dim;       /* with counts: not read; 3 */
-    uint32_t reserved;
+    uint32_t is_exact;       /* as above; with counts: not read, it always is */
 } khal_ptx_grid;
 typedef struct khal_ptx_kernel {
     const char *entry, *grid_entry; /* NULL: the kernel can't be had in PTX */
