@@ -18,14 +18,27 @@
 /* ---- what is asked for -------------------------------------------------------------------------
  */
 
-/* Code whose hidden arguments this khal knows, or that has none of ours. */
+static bool is_ptx(uint32_t format)
+{
+    return format == KHAL_FORMAT_PTX || format == KHAL_FORMAT_CUBIN;
+}
+
+/* The ABI of hidden arguments that this khal knows in a format; 0: it has none of ours. */
+static uint32_t known_abi(uint32_t format)
+{
+    switch (format) {
+    case KHAL_FORMAT_CPU: return KHAL_CPU_ABI;
+    case KHAL_FORMAT_WGSL: return KHAL_WGSL_ABI;
+    case KHAL_FORMAT_PTX:
+    case KHAL_FORMAT_CUBIN: return KHAL_PTX_ABI;
+    default: return 0;
+    }
+}
+
 static bool abi_is_known(const khal_code* code)
 {
-    switch (code->format) {
-    case KHAL_FORMAT_CPU: return code->abi == KHAL_CPU_ABI;
-    case KHAL_FORMAT_WGSL: return code->abi == KHAL_WGSL_ABI;
-    default: return true;
-    }
+    const uint32_t known = known_abi(code->format);
+    return known == 0 || code->abi == known;
 }
 
 static const char* broken_wgsl(const khal_kernel_info* info, const khal_wgsl_kernel* kernel)
@@ -46,6 +59,15 @@ static const char* broken_wgsl(const khal_kernel_info* info, const khal_wgsl_ker
             if (kernel->names[i] == NULL)
                 return "a buffer without a name in WGSL";
     }
+    return NULL;
+}
+
+static const char* broken_ptx(const khal_ptx_kernel* kernel)
+{
+    if ((kernel->entry == NULL) != (kernel->grid_entry == NULL))
+        return "a kernel with one of its two entry points in PTX";
+    if (kernel->entry == NULL && kernel->reason == NULL)
+        return "a kernel with neither PTX nor the reason why";
     return NULL;
 }
 
@@ -73,6 +95,8 @@ static const char* broken_part(const khal_kernel_library* library)
                 broken = code->cpu_kernels[k].run == NULL ? "a kernel without CPU code" : NULL;
             else if (code->format == KHAL_FORMAT_WGSL && code->wgsl_kernels != NULL)
                 broken = broken_wgsl(&library->kernels[k], &code->wgsl_kernels[k]);
+            else if (is_ptx(code->format) && code->ptx_kernels != NULL)
+                broken = broken_ptx(&code->ptx_kernels[k]);
             if (broken != NULL)
                 return broken;
         }
@@ -80,13 +104,76 @@ static const char* broken_part(const khal_kernel_library* library)
     return NULL;
 }
 
+/* Also where it has no end. */
 static bool is_empty(const khal_code* code)
 {
     switch (code->format) {
     case KHAL_FORMAT_CPU: return code->cpu_kernels == NULL;
     case KHAL_FORMAT_WGSL: return code->wgsl_kernels == NULL;
+    case KHAL_FORMAT_PTX: /* a text whose end the driver finds by its 0 */
+        return code->bytes == NULL || code->size == 0 || code->ptx_kernels == NULL ||
+               ((const char*)code->bytes)[code->size - 1] != 0;
+    case KHAL_FORMAT_CUBIN:
+        return code->bytes == NULL || code->size == 0 || code->ptx_kernels == NULL;
     default: return code->bytes == NULL || code->size == 0;
     }
+}
+
+/* "PTX for compute capability 9.0, WGSL": all codes of a library. */
+static void list_codes(const khal_kernel_library* library, char* out, size_t size)
+{
+    size_t length = 0;
+    out[0] = 0;
+    for (uint32_t i = 0; i < library->code_count; ++i) {
+        const khal_code* code = &library->codes[i];
+        bool is_listed = code->format > KHAL_FORMAT_MSL;
+        for (uint32_t k = 0; k < i && !is_listed; ++k)
+            is_listed = library->codes[k].format == code->format &&
+                        (!is_ptx(code->format) || library->codes[k].level == code->level);
+        if (is_listed)
+            continue;
+        const char* separator = length > 0 ? ", " : "";
+        const char* name = khal__format_name(code->format);
+        const int n = is_ptx(code->format)
+                          ? snprintf(out + length, size - length, "%s%s for compute capability %u.%u",
+                                     separator, name, code->level / 10, code->level % 10)
+                          : snprintf(out + length, size - length, "%s%s", separator, name);
+        if (n < 0 || (size_t)n >= size - length)
+            return;
+        length += (size_t)n;
+    }
+    if (length == 0)
+        snprintf(out, size, "nothing");
+}
+
+/* The code that the device runs best, the first among equals. `*out_broken`: one that is empty. NULL: there is none. */
+static const khal_code* best_code(khal_device* device, const khal_kernel_library* library, const khal_code** out_broken,
+                                  const khal_code** out_other_abi, bool* out_outranked)
+{
+    const khal_code* best = NULL;
+    uint32_t best_rank = 0;
+    for (uint32_t i = 0; i < library->code_count; ++i) {
+        const khal_code* code = &library->codes[i];
+        if (code->format > KHAL_FORMAT_MSL || (device->info.formats & (1u << code->format)) == 0)
+            continue;
+        if (is_empty(code)) {
+            *out_broken = code;
+            return NULL;
+        }
+        if (!abi_is_known(code)) {
+            *out_other_abi = code;
+            continue;
+        }
+        if (device->backend->code_rank == NULL)
+            return code;
+        const uint32_t rank = device->backend->code_rank(device, code);
+        *out_outranked |= rank == 0;
+        if (rank > best_rank) {
+            best = code;
+            best_rank = rank;
+        }
+    }
+    return best;
 }
 
 static khal_status choose_library_code(khal_device* device, const khal_module_desc* desc,
@@ -107,35 +194,28 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
         return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
                           "the kernel library %s has %s",
                           library->name != NULL ? library->name : "", broken);
-    uint32_t formats = 0;
-    const khal_code* other_abi = NULL;
-    for (uint32_t i = 0; i < library->code_count; ++i) {
-        const khal_code* code = &library->codes[i];
-        if (code->format > KHAL_FORMAT_MSL)
-            continue;
-        formats |= 1u << code->format;
-        if ((device->info.formats & (1u << code->format)) == 0)
-            continue;
-        if (is_empty(code))
-            return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
-                              "code %u of the kernel library is empty", i);
-        if (!abi_is_known(code)) {
-            other_abi = code;
-            continue;
-        }
-        *out_code = *code;
+    const khal_code *empty = NULL, *other_abi = NULL;
+    bool is_outranked = false;
+    const khal_code* best = best_code(device, library, &empty, &other_abi, &is_outranked);
+    if (empty != NULL)
+        return khal__fail(device, KHAL_ERROR_MODULE_MALFORMED, 0, desc->label,
+                          "code %u of the kernel library is empty, or has no end",
+                          (unsigned)(empty - library->codes));
+    if (best != NULL) {
+        *out_code = *best;
         return KHAL_OK;
     }
-    if (other_abi != NULL)
+    if (other_abi != NULL && !is_outranked)
         return khal__fail(device, KHAL_ERROR_MODULE_VERSION, 0, desc->label,
                           "the kernel library's %s is of ABI %u; this khal takes %u",
-                          khal__format_name(other_abi->format), other_abi->abi,
-                          other_abi->format == KHAL_FORMAT_CPU ? KHAL_CPU_ABI : KHAL_WGSL_ABI);
-    char have[160], takes[160];
-    khal__format_list(formats, have, sizeof have);
+                          khal__format_name(other_abi->format), other_abi->abi, known_abi(other_abi->format));
+    char have[200], takes[160];
+    list_codes(library, have, sizeof have);
     khal__format_list(device->info.formats, takes, sizeof takes);
     return khal__fail(device, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label,
-                      "the kernel library has %s; %s takes %s", have, device->info.name, takes);
+                      is_outranked ? "the kernel library has %s; %s runs none of it (it takes %s)"
+                                   : "the kernel library has %s; %s takes %s",
+                      have, device->info.name, takes);
 }
 
 static khal_status check_foreign(khal_device* device, const khal_module_desc* desc,

@@ -177,6 +177,77 @@ static void devices_take_their_own_formats_alone(void** state)
 }
 
 /* Every prefix and every changed byte is refused or taken, and nothing worse. */
+/* A library with these codes, all with the same kernels. */
+static khal_status load_codes(const khal_code* codes, uint32_t count, khal_module** out_module)
+{
+    khal_kernel_library library = front_library;
+    library.codes = codes;
+    library.code_count = count;
+    return khal_module_load(device, &(khal_module_desc){.library = &library}, out_module);
+}
+
+static uint32_t level_chosen(const khal_code* codes, uint32_t count)
+{
+    khal_module* module;
+    OK(load_codes(codes, count, &module));
+    const uint32_t level = khal__module_code(module)->level;
+    khal_module_release(module);
+    return level;
+}
+
+static void of_a_librarys_codes_the_best_is_chosen(void** state)
+{
+    (void)state;
+    noop_control* control = noop_control_of(device);
+    khal_module* module;
+    khal_ptx_kernel kernels[KERNEL_COUNT];
+    for (int i = 0; i < KERNEL_COUNT; ++i)
+        kernels[i] = (khal_ptx_kernel){.entry = "k", .grid_entry = "k$grid"};
+    static const char text[] = ".version 6.3";
+    const khal_code codes[] = {
+        {KHAL_FORMAT_PTX, 0, 75, KHAL_PTX_ABI, text, sizeof text, .ptx_kernels = kernels},
+        {KHAL_FORMAT_PTX, 0, 90, KHAL_PTX_ABI, text, sizeof text, .ptx_kernels = kernels},
+        {KHAL_FORMAT_CUBIN, 0, 80, KHAL_PTX_ABI, text, sizeof text, .ptx_kernels = kernels},
+        {KHAL_FORMAT_PTX, 0, 120, KHAL_PTX_ABI + 1, text, sizeof text, .ptx_kernels = kernels},
+    };
+    assert_int_equal(level_chosen(codes, 4), 90);
+    atomic_store(&control->most_level, 89);
+    assert_int_equal(level_chosen(codes, 4), 80);
+    atomic_store(&control->most_level, 75);
+    assert_int_equal(level_chosen(codes, 4), 75);
+    atomic_store(&control->most_level, 61);
+    FAILS(MODULE_NO_CODE, load_codes(codes, 4, &module));
+    assert_int_equal(load_codes(codes, 4, &module), KHAL_UNSUPPORTED);
+    assert_non_null(strstr(khal_error_get()->message, "PTX for compute capability 7.5, "
+                                                      "PTX for compute capability 9.0, "
+                                                      "cubin for compute capability 8.0, "
+                                                      "PTX for compute capability 12.0; noop"));
+    atomic_store(&control->most_level, 0);
+    FAILS(MODULE_VERSION, load_codes(codes + 3, 1, &module));
+
+    khal_code code = codes[0];
+    code.ptx_kernels = NULL;
+    FAILS(MODULE_MALFORMED, load_codes(&code, 1, &module));
+    code = codes[0];
+    code.size = 0;
+    FAILS(MODULE_MALFORMED, load_codes(&code, 1, &module));
+    code.size = sizeof text - 1; /* without the 0 */
+    FAILS(MODULE_MALFORMED, load_codes(&code, 1, &module));
+    code.format = KHAL_FORMAT_CUBIN;
+    OK(load_codes(&code, 1, &module));
+    khal_module_release(module);
+    code = codes[0];
+    kernels[3] = (khal_ptx_kernel){.entry = "k"};
+    FAILS(MODULE_MALFORMED, load_codes(&code, 1, &module));
+    kernels[3] = (khal_ptx_kernel){.grid_entry = "k"};
+    FAILS(MODULE_MALFORMED, load_codes(&code, 1, &module));
+    kernels[3] = (khal_ptx_kernel){0};
+    FAILS(MODULE_MALFORMED, load_codes(&code, 1, &module));
+    kernels[3] = (khal_ptx_kernel){.reason = "kernels.cl:1:1: why"};
+    OK(load_codes(&code, 1, &module));
+    khal_module_release(module);
+}
+
 static void broken_spirv(void** state)
 {
     (void)state;
@@ -645,6 +716,7 @@ int main(void)
         TEST(anything_else_is_refused),
         TEST(devices_take_their_own_formats_alone),
         TEST(broken_spirv),
+        TEST(of_a_librarys_codes_the_best_is_chosen),
         TEST(the_cache_compares_content),
         TEST(a_failed_module_is_not_cached),
         TEST(loading_in_steps),

@@ -247,6 +247,15 @@ static void noop_module_destroy(khal_module* module)
     (void)module;
 }
 
+/* Any code will do, and of several for compute capabilities the highest that is taken. */
+static uint32_t noop_code_rank(khal_device* device, const khal_code* code)
+{
+    if (code->format != KHAL_FORMAT_PTX && code->format != KHAL_FORMAT_CUBIN)
+        return 1;
+    const unsigned most = atomic_load_explicit(&noop_control_of(device)->most_level, memory_order_relaxed);
+    return most == 0 || code->level <= most ? code->level + 1 : 0;
+}
+
 static bool is_pending(khal_device* device)
 {
     atomic_uint* left = &noop_control_of(device)->pending_polls;
@@ -436,6 +445,7 @@ const khal__backend khal__noop_backend = {
     .function_destroy = noop_function_destroy,
     .module_poll = noop_module_poll,
     .function_poll = noop_function_poll,
+    .code_rank = noop_code_rank,
     .grid_fits = noop_grid_fits,
     .submit = noop_submit,
     .replay_destroy = noop_replay_destroy,

@@ -34,6 +34,7 @@ typedef struct noop_control {
     atomic_bool lose_timestamps;       /* no values are given */
     atomic_ullong replays_made, replays_updated, replays_reused, replays_destroyed; /* so far */
     atomic_ullong most_groups; /* of x, y and z together that a grid may have; 0: any */
+    atomic_uint most_level;    /* of PTX and cubins in libraries that are taken, where not 0 */
     noop_observe_fn observe;
     void* observe_user;       /* sees each submission; set it before the first */
     atomic_ullong last_after; /* `after` of the last write, read, map or invalidate */
