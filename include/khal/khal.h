@@ -682,7 +682,9 @@ KHAL_API KHAL_MUST_USE khal_status khal_copy_between(khal_slice source, khal_sli
                                                      uint64_t timeout);
 
 /* What a native callback gets: the backend's own stream, command buffer or encoder; see
- * khal/interop/. On the CPU `handle` is NULL, and the call itself stands in the order. It returns
+ * khal/interop/. WebGPU: a WGPUCommandEncoder. CUDA: the CUstream that submissions run on, the
+ * device's context being current. On the CPU `handle` is NULL, and the call itself stands in the
+ * order. It returns
  * KHAL_OK, or an error, with which the submission fails (NATIVE_FAILED; the message names it). */
 typedef struct khal_native {
     khal_backend backend;

@@ -201,9 +201,9 @@ typedef struct khal__backend {
     khal_status (*buffer_wrap)(khal_buffer* buffer, void* handle, const khal_buffer_desc* desc);
 } khal__backend;
 
-/* object: khal_buffer*; the CPU gives the address of its first byte */
+/* object: khal_buffer*; the CPU and CUDA give the address of its first byte, CUDA NULL where its size is 0 */
 #define KHAL__NATIVE_BUFFER 1u
-/* object: NULL; WebGPU: the handle of that name */
+/* object: NULL; WebGPU: the handle of that name; CUDA has a device alone: its number (CUdevice), as a pointer */
 #define KHAL__NATIVE_INSTANCE 2u
 #define KHAL__NATIVE_ADAPTER 3u
 #define KHAL__NATIVE_DEVICE 4u

@@ -3,6 +3,8 @@
 #include "front.h"
 #include "spirv_words.h"
 
+#include <khal/interop/cuda.h>
+
 /* What the devices of this program can't be made to say, with the reason. An entry that is seen
  * after all fails. */
 static const struct {
@@ -862,6 +864,38 @@ static void execution(void** state)
     khal_device_release(cpu);
 }
 
+/* ---- interop -----------------------------------------------------------------------------------
+ */
+
+/* On a device of another kind nothing of CUDA's is to be had, and no argument is looked at by a driver. */
+static void no_cuda_objects(void** state)
+{
+    (void)state;
+    khal_cuda_handles handles = {77, &handles, NULL};
+    khal_device* wrapped = NULL;
+    khal_buffer* made = NULL;
+    uint64_t address = 77;
+    const khal_buffer_desc desc = {.size = 16};
+    FAILS(ARGUMENT_NULL, khal_cuda_device_wrap(NULL, NULL, &wrapped));
+    FAILS(ARGUMENT_NULL, khal_cuda_device_wrap(&(khal_cuda_device_desc){.stream = &address}, NULL, &wrapped));
+    FAILS(ARGUMENT_NULL, khal_cuda_device_wrap(&(khal_cuda_device_desc){.context = &address}, NULL, NULL));
+    FAILS(ARGUMENT_NULL, khal_cuda_device_get_handles(NULL, &handles));
+    FAILS(ARGUMENT_NULL, khal_cuda_device_get_handles(device, NULL));
+    FAILS(ARGUMENT_NULL, khal_cuda_buffer_wrap(NULL, 256, &desc, &made));
+    FAILS(ARGUMENT_NULL, khal_cuda_buffer_wrap(device, 0, &desc, &made));
+    FAILS(ARGUMENT_NULL, khal_cuda_buffer_wrap(device, 256, NULL, &made));
+    FAILS(ARGUMENT_NULL, khal_cuda_buffer_wrap(device, 256, &desc, NULL));
+    FAILS(ARGUMENT_NULL, khal_cuda_buffer_get_address(NULL, &address));
+    FAILS(ARGUMENT_NULL, khal_cuda_buffer_get_address(buffer, NULL));
+    FAILS(UNSUPPORTED, khal_cuda_device_get_handles(device, &handles));
+    FAILS(UNSUPPORTED, khal_cuda_buffer_wrap(device, 256, &desc, &made));
+    FAILS(UNSUPPORTED, khal_cuda_buffer_get_address(buffer, &address));
+    assert_null(wrapped);
+    assert_null(made);
+    assert_int_equal(handles.device, 77);
+    assert_int_equal(address, 77);
+}
+
 /* ---- timestamps and readback -------------------------------------------------------------------
  */
 
@@ -1008,6 +1042,7 @@ int main(void)
         TEST(copies_and_fills),
         TEST(commands_),
         TEST(execution),
+        TEST(no_cuda_objects),
         TEST(timestamps_and_readback),
         TEST(names),
         TEST(record_is_cut_not_overrun),
