@@ -3,7 +3,8 @@
  *   cu_api.h       what is used of the driver API (facts of the ABI, in our own words)
  *   cu_library.c   opens libcuda; versions; the driver's words for its errors
  *   cu_device.c    devices, contexts, what is current; errors and loss; native handles, wrapping
- *   cu_memory.c    device memory: small blocks from slabs of ours, large ones from the driver; pinned host memory
+ *   cu_memory.c    device memory: small blocks from slabs of ours, large ones from the driver; pinned and registered host
+ *                  memory
  *   cu_staging.c   between pageable memory and the device: a pinned ring, filled and emptied by several threads
  *   cu_buffer.c    buffers: write, read, map (pinned shadow)
  *   cu_cache.c     compiled modules on disk
@@ -62,8 +63,13 @@ struct cu_device {
     cu_memory* memory;
     cu_staging* staging;
     cu_queue* queue;
-    atomic_bool is_lost; /* a sticky error was seen */
+    atomic_bool is_lost; /* a sticky error was seen. It is set under the lock, and the front hears of it after that: whoever
+                            holds the lock and finds it false may touch submissions */
+    atomic_bool is_shared;    /* the program may put work of its own into `stream` */
+    atomic_uint blank_count;  /* buffers that are blank */
 };
+
+typedef struct cu_pinned cu_pinned;
 
 typedef struct cu_block {
     CUdeviceptr address; /* 0: none */
@@ -73,10 +79,16 @@ typedef struct cu_block {
 
 typedef struct cu_buffer {
     cu_block block;
-    void* host;        /* host_memory that was registered, or NULL */
-    void* shadow;      /* pinned, while mapped */
+    void* host;           /* host_memory that was registered, or NULL */
+    atomic_bool is_blank; /* to be zeroed before its first use (cu_buffer_settle); set back under the lock */
+    uint64_t upload;      /* number of the last host write or zeroing that went into device->stream (lock) */
+    /* While it is mapped: */
+    cu_pinned* pinned;    /* of the shadow; NULL: khal__alloc's */
+    char* shadow;         /* the range's bytes as the program sees them */
+    char* twin;           /* as they were last read or flushed; where it is mapped for writing */
     uint64_t mapped_offset, mapped_size;
-    uint32_t map_mode;
+    khal_ticket agreed_ticket; /* twin is what the buffer holds unless work or a write came after these two */
+    uint64_t agreed_upload;
 } cu_buffer;
 
 static inline cu_device* cu_device_of(khal_device* device) { return khal__device_impl(device); }
@@ -94,7 +106,8 @@ khal_status cu_device_wrap(khal_device* front, const void* foreign, const khal_d
 void cu_device_close(khal_device* front);
 khal_status cu_native_handle(khal_device* front, uint32_t kind, void* object, void** out_handle);
 
-/* Makes the device's context current, if it is not, until cu_leave. False: it can't be, and the device is lost. */
+/* Makes the device's context current, if it is not, until cu_leave. False: it can't be, and the device is lost; cu_leave is
+ * then not called. Without device->lock, as cu_check. */
 typedef struct cu_scope {
     bool pushed;
 } cu_scope;
@@ -109,6 +122,8 @@ bool cu_is_sticky(CUresult result);
 khal_status cu_check(cu_device* device, CUresult result, khal_error_id id, const char* object, const char* what);
 /* The same into a submission's status, error_id and message; loss is left to cu_check. */
 void cu_submission_fail(cu_device* device, khal__submission* submission, CUresult result, const char* what);
+/* Between two looks at what the device is to change: `since` is when the first was. Spins at first, then naps. */
+void cu_pause(uint64_t since);
 
 /* ---- memory (cu_memory.c) ---------------------------------------------------------------------- */
 
@@ -119,14 +134,17 @@ void cu_memory_close(cu_device* device);
 CUresult cu_memory_take(cu_device* device, uint64_t size, cu_block* out);
 void cu_memory_give(cu_device* device, cu_block* block); /* no work uses it */
 /* Pinned memory that the device can reach, in classes of powers of two, reused. NULL: none. Thread-safe. */
-typedef struct cu_pinned {
+struct cu_pinned {
     char* host;
     CUdeviceptr address; /* of the same bytes, for the device */
     uint64_t size;
-    struct cu_pinned* next;
-} cu_pinned;
+    cu_pinned* next;
+};
 cu_pinned* cu_pinned_take(cu_device* device, uint64_t size);
-void cu_pinned_give(cu_device* device, cu_pinned* pinned);
+void cu_pinned_give(cu_device* device, cu_pinned* pinned); /* no work uses it */
+/* Pages of the program's for the device: those around the bytes, which other buffers may have too. */
+CUresult cu_host_register(cu_device* device, void* memory, uint64_t size, CUdeviceptr* out);
+void cu_host_unregister(cu_device* device, void* memory, uint64_t size);
 
 /* ---- host and device (cu_staging.c) ------------------------------------------------------------ */
 
@@ -137,6 +155,14 @@ CUresult cu_staging_write(cu_device* device, CUdeviceptr to, const void* from, u
 /* As of what is in `stream` now. KHAL_TIMEOUT without khal__fail: `out` is then not touched any more after it returned. */
 khal_status cu_staging_read(cu_device* device, CUdeviceptr from, void* out, uint64_t size, CUstream stream,
                             uint64_t deadline);
+/* Until what is in `stream` now is done: CUDA_ERROR_NOT_READY when it is not by the deadline. */
+CUresult cu_staging_drain(cu_device* device, CUstream stream, uint64_t deadline);
+
+/* Host writes and zeroings of ours in device->stream have numbers, so that reads on `side` come after them. */
+CUresult cu_upload_mark(cu_device* device, uint64_t* out_number); /* what went into the stream now has this one (lock) */
+bool cu_upload_is_done(cu_device* device, uint64_t number);       /* (lock) */
+CUresult cu_upload_order(cu_device* device, CUstream stream);     /* what follows in `stream` is after all of them (lock) */
+uint64_t cu_upload_count(cu_device* device);                      /* the last number (lock) */
 
 /* ---- buffers (cu_buffer.c) --------------------------------------------------------------------- */
 
@@ -151,6 +177,8 @@ khal_status cu_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, u
 khal_status cu_buffer_flush(khal_buffer* buffer, uint64_t offset, uint64_t size);
 khal_status cu_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size, khal_ticket after, uint64_t timeout);
 void cu_buffer_unmap(khal_buffer* buffer);
+/* New buffers are zeroed when they are used first. Before anything of the submission goes into the stream. (lock) */
+CUresult cu_buffer_settle(cu_device* device, const khal__submission* submission);
 /* Fills of any pattern of 1, 2, 4, 8 or 16 bytes into a stream. (lock) */
 CUresult cu_fill(cu_device* device, CUdeviceptr to, uint64_t size, const void* pattern, uint32_t pattern_size,
                  CUstream stream);
