@@ -1,11 +1,11 @@
 #!/bin/bash
-# Installs from Debian's packages what building and testing need and what is missing, and brings with fetch-webgpu.sh what
-# Debian does not have. Does nothing, and asks no network, when all is there.
+# Installs from Debian's packages what building and testing need and what is missing, and brings with fetch-webgpu.sh and
+# fetch-cuda.sh what Debian does not have. Does nothing, and asks no network, when all is there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(cmake ninja-build gcc g++ libc6-dev pkg-config
-    clang-19 libclang-rt-19-dev
+    clang-19 libclang-rt-19-dev libclc-19
     libjsmn-dev libxxhash-dev libcmocka-dev libpng-dev libjpeg62-turbo-dev
     python-matplotlib-data)
 if [ "$(uname -m)" = x86_64 ]; then
@@ -17,10 +17,14 @@ if [ "$(uname -m)" = x86_64 ]; then
     else
         packages+=(mesa-vulkan-drivers)
     fi
-    # What the WebGPU libraries are fetched with.
+    # What the WebGPU libraries, and below ptxas, are fetched with.
     [ -e deps/webgpu/libwgpu_native.so ] || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip)
     [ -e deps/webgpu/libwebgpu_dawn.so ] || command -v npm >/dev/null || packages+=(npm)
 fi
+
+case "$(uname -m)" in
+x86_64 | aarch64) [ -e deps/cuda/ptxas ] || python3 -m pip --version >/dev/null 2>&1 || packages+=(python3-pip) ;;
+esac
 
 missing=()
 if ! command -v dpkg-query >/dev/null; then
@@ -54,3 +58,4 @@ elif [ ${#missing[@]} != 0 ]; then
     fi
 fi
 scripts/fetch-webgpu.sh
+scripts/fetch-cuda.sh
