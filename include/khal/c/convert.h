@@ -233,7 +233,9 @@ KHAL_C_INLINE khal_float khal_float_to_odd(khal_double x)
     return x == x && (double)y != x ? KHAL_BITCAST(khal_float, khal_uint, bits | 1) : y;
 }
 
-#if defined(__FLT16_MANT_DIG__)
+#if defined(__NVPTX__)
+#define KHAL_C_HALF_BY_MACHINE 1
+#elif defined(__FLT16_MANT_DIG__)
 #define KHAL_C_HALF_BY_MACHINE KHAL_CPU_LEVEL >= 3
 #else
 #define KHAL_C_HALF_BY_MACHINE 0

@@ -1,0 +1,80 @@
+/* For PTX, what c/derived.h is for the host: libclc's functions, and the machine's own approximations. */
+#ifndef KHAL_PTX_DERIVED_H
+#define KHAL_PTX_DERIVED_H
+
+#define KHAL_PTX_DERIVED1(name) KHAL_C_MATH1(name, khal_libm_##name##f, khal_libm_##name)
+#define KHAL_PTX_DERIVED2(name) KHAL_C_MATH2(name, khal_libm_##name##f, khal_libm_##name)
+#define KHAL_PTX_DERIVED_INT(name)                                                                 \
+    KHAL_C_INLINE khal_float khal_##name##_float(khal_float x, khal_int n)                         \
+    {                                                                                              \
+        return khal_libm_##name##f(x, n);                                                          \
+    }                                                                                              \
+    KHAL_C_INLINE khal_double khal_##name##_double(khal_double x, khal_int n)                      \
+    {                                                                                              \
+        return khal_libm_##name(x, n);                                                             \
+    }
+
+KHAL_PTX_DERIVED1(acospi)
+KHAL_PTX_DERIVED1(asinpi)
+KHAL_PTX_DERIVED1(atanpi)
+KHAL_PTX_DERIVED2(atan2pi)
+KHAL_PTX_DERIVED1(cbrt)
+KHAL_PTX_DERIVED1(cospi)
+KHAL_PTX_DERIVED1(exp10)
+KHAL_C_MATH2(fmax, __nvvm_fmax_f, __nvvm_fmax_d)
+KHAL_C_MATH2(fmin, __nvvm_fmin_f, __nvvm_fmin_d)
+KHAL_PTX_DERIVED1(lgamma)
+KHAL_PTX_DERIVED_INT(pown)
+KHAL_PTX_DERIVED2(powr)
+KHAL_PTX_DERIVED_INT(rootn)
+KHAL_C_MATH1(rsqrt, __nvvm_rsqrt_approx_f, 1 / khal_libm_sqrt)
+KHAL_PTX_DERIVED1(sinpi)
+KHAL_PTX_DERIVED1(tanpi)
+KHAL_PTX_DERIVED1(tgamma)
+
+/* native_x: one or two instructions of the machine for float; those of double do not exist or are no faster. */
+#define KHAL_PTX_LOG2_E 1.44269504f
+#define KHAL_PTX_LOG2_10 3.32192809f
+#define KHAL_PTX_LN_2 0.693147181f
+#define KHAL_PTX_LOG10_2 0.301029996f
+
+KHAL_C_INLINE khal_float khal_ptx_rcp(khal_float x)
+{
+    khal_float r;
+    __asm__("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+
+#define KHAL_PTX_NATIVE1(name, f, d)                                                               \
+    KHAL_C_INLINE khal_float khal_native_##name##_float(khal_float x)                              \
+    {                                                                                              \
+        return f;                                                                                  \
+    }                                                                                              \
+    KHAL_C_INLINE khal_double khal_native_##name##_double(khal_double x)                           \
+    {                                                                                              \
+        return d;                                                                                  \
+    }
+
+KHAL_PTX_NATIVE1(cos, __nvvm_cos_approx_f(x), khal_libm_cos(x))
+KHAL_PTX_NATIVE1(exp, __nvvm_ex2_approx_f(x * KHAL_PTX_LOG2_E), khal_libm_exp(x))
+KHAL_PTX_NATIVE1(exp2, __nvvm_ex2_approx_f(x), khal_libm_exp2(x))
+KHAL_PTX_NATIVE1(exp10, __nvvm_ex2_approx_f(x * KHAL_PTX_LOG2_10), khal_libm_exp10(x))
+KHAL_PTX_NATIVE1(log, __nvvm_lg2_approx_f(x) * KHAL_PTX_LN_2, khal_libm_log(x))
+KHAL_PTX_NATIVE1(log2, __nvvm_lg2_approx_f(x), khal_libm_log2(x))
+KHAL_PTX_NATIVE1(log10, __nvvm_lg2_approx_f(x) * KHAL_PTX_LOG10_2, khal_libm_log10(x))
+KHAL_PTX_NATIVE1(recip, khal_ptx_rcp(x), 1 / x)
+KHAL_PTX_NATIVE1(rsqrt, __nvvm_rsqrt_approx_f(x), khal_rsqrt_double(x))
+KHAL_PTX_NATIVE1(sin, __nvvm_sin_approx_f(x), khal_libm_sin(x))
+KHAL_PTX_NATIVE1(sqrt, __nvvm_sqrt_approx_f(x), khal_libm_sqrt(x))
+KHAL_PTX_NATIVE1(tan, __nvvm_div_approx_f(__nvvm_sin_approx_f(x), __nvvm_cos_approx_f(x)), khal_libm_tan(x))
+
+KHAL_C_INLINE khal_float khal_native_powr_float(khal_float x, khal_float y)
+{
+    return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x));
+}
+KHAL_C_INLINE khal_double khal_native_powr_double(khal_double x, khal_double y)
+{
+    return khal_libm_pow(x, y);
+}
+
+#endif
