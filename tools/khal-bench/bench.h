@@ -18,12 +18,14 @@ typedef struct bench_options {
 int bench_cpu(const bench_options* options);
 int bench_noop(const bench_options* options);
 int bench_webgpu(const bench_options* options);
+int bench_cuda(const bench_options* options);
 
 /* ---- measuring (main.c) ---------------------------------------------------------------------- */
 
 double bench_now(void); /* s */
 double bench_best(const double* times, uint32_t count);
 double bench_median(double* times, uint32_t count); /* sorts */
+double bench_resident(void); /* MiB of main memory that the process has */
 void bench_rest(void); /* lets threads of what ran before fall asleep */
 /* Says what went wrong, with khal's last error; false. */
 bool bench_failed(const char* what);

@@ -4,14 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char usage[] =
-    "usage: khal-bench [options] cpu|noop|webgpu\n"
+    "usage: khal-bench [options] cpu|cuda|noop|webgpu\n"
     "Measures khal beside plain programs that do the same, in one process.\n"
     "\n"
     "  cpu              kernels beside OpenMP loops and the machine's OpenCL devices, the smallest "
     "dispatch,\n"
     "                   opening a device, and what noop measures\n"
+    "  cuda             dispatches, transfers, buffers, modules and kernels beside a plain program "
+    "over the driver's\n"
+    "                   API, and in one line of JSON; beside the same kernels by nvcc and by clang "
+    "from OpenCL C where\n"
+    "                   KHAL_BENCH_NVCC and KHAL_BENCH_OPENCL name files of PTX or cubin with "
+    "them\n"
     "  webgpu           dispatches, transfers, start-up, memory and kernels beside a plain program "
     "over the same\n"
     "                   library (KHAL_WEBGPU_LIBRARY) and adapter\n"
@@ -19,7 +26,7 @@ static const char usage[] =
     "\n"
     "  --rounds N       measurements of each (7)\n"
     "  --kernel NAME    only add_assign, matmul, reduce, nbody, mandelbrot (cpu) or stencil "
-    "(webgpu)\n"
+    "(cuda, webgpu)\n"
     "  --no-opencl      leave OpenCL devices out\n"
     "  --help           this text\n"
     "  --version        the library's version\n"
@@ -53,6 +60,18 @@ double bench_median(double* times, uint32_t count)
 {
     qsort(times, count, sizeof *times, compare);
     return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
+}
+
+double bench_resident(void)
+{
+    unsigned long total = 0, pages = 0;
+    FILE* f = fopen("/proc/self/statm", "r");
+    if (f) {
+        if (fscanf(f, "%lu %lu", &total, &pages) != 2)
+            pages = 0;
+        fclose(f);
+    }
+    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1048576.0;
 }
 
 void bench_rest(void)
@@ -120,6 +139,9 @@ int main(int argc, char** argv)
     }
     if (what && strcmp(what, "webgpu") == 0) {
         return bench_webgpu(&options);
+    }
+    if (what && strcmp(what, "cuda") == 0) {
+        return bench_cuda(&options);
     }
     if (what && strcmp(what, "noop") == 0) {
         return bench_noop(&options);

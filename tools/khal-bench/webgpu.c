@@ -365,18 +365,6 @@ static double start_raw(void* user)
 /* ---- memory
  * ---------------------------------------------------------------------------------------- */
 
-static double resident(void)
-{
-    unsigned long total = 0, pages = 0;
-    FILE* f = fopen("/proc/self/statm", "r");
-    if (f) {
-        if (fscanf(f, "%lu %lu", &total, &pages) != 2)
-            pages = 0;
-        fclose(f);
-    }
-    return (double)pages * (double)sysconf(_SC_PAGESIZE) / 1048576.0;
-}
-
 static bool memory_row(webgpu_bed* bed, small* s, bool submits)
 {
     enum { COUNT = 100000 };
@@ -385,9 +373,9 @@ static bool memory_row(webgpu_bed* bed, small* s, bool submits)
     double begin = 0, half_way = 0;
     for (uint32_t i = 0; i < COUNT; i++) {
         if (i == COUNT / 10)
-            begin = resident();
+            begin = bench_resident();
         if (i == COUNT / 2)
-            half_way = resident();
+            half_way = bench_resident();
         khal_encoder* encoder = bed->encoder;
         khal_pass* pass;
         if (!submits && khal_encoder_create(bed->device, NULL, &encoder) != KHAL_OK)
@@ -400,7 +388,7 @@ static bool memory_row(webgpu_bed* bed, small* s, bool submits)
         else if (khal_submit(encoder, NULL) != KHAL_OK)
             return bench_failed("submits without a wait");
     }
-    const double end = resident();
+    const double end = bench_resident();
     if (khal_device_wait(bed->device, KHAL_FOREVER) != KHAL_OK)
         return bench_failed("waiting for all submits");
     printf("%-58s %+10.1f MiB, %+.1f of them in the second half\n",
