@@ -30,10 +30,11 @@ static void json_text(FILE* file, const char* text)
     fputc('"', file);
 }
 
-/* One line for people and one element for programs. `beside` is NULL where nothing stands beside khal's value; `target` 0:
- * there is none. */
-static void print_row(cuda_bed* bed, const char* what, const char* beside, const char* unit, double ours, double other,
-                      double ratio, double target, const char* target_text, bool is_met)
+/* One line for people and one element for programs. `beside` is NULL where nothing stands beside
+ * khal's value; `target` 0: there is none. */
+static void print_row(cuda_bed* bed, const char* what, const char* beside, const char* unit,
+                      double ours, double other, double ratio, double target,
+                      const char* target_text, bool is_met)
 {
     char line[120], other_text[24] = "", ratio_text[24] = "";
     snprintf(line, sizeof line, "%s%s%s", what, beside ? " / " : "", beside ? beside : "");
@@ -81,15 +82,18 @@ static void print_sides(cuda_bed* bed, const cuda_row* row, const double* median
         const double other = row->is_rate ? row->scale / medians[i] : row->scale * medians[i];
         const double ratio = medians[0] / medians[i], most = row->sides[i].most;
         snprintf(target, sizeof target, "<= %.3f x", most);
-        print_row(bed, row->what, row->sides[i].name, row->unit, ours, other, ratio, most, target, ratio <= most);
+        print_row(bed, row->what, row->sides[i].name, row->unit, ours, other, ratio, most, target,
+                  ratio <= most);
     }
     if (row->most > 0) {
         snprintf(target, sizeof target, "<= %g %s", row->most, row->unit);
-        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, row->most, target, ours <= row->most);
+        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, row->most, target,
+                  ours <= row->most);
     }
     if (row->least > 0) {
         snprintf(target, sizeof target, ">= %g %s", row->least, row->unit);
-        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, row->least, target, ours >= row->least);
+        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, row->least, target,
+                  ours >= row->least);
     }
     if (row->most <= 0 && row->least <= 0 && !row->sides[1].name && !row->sides[2].name)
         print_row(bed, row->what, NULL, row->unit, ours, 0, 0, 0, "", false);
@@ -161,11 +165,12 @@ static void record(small* s, khal_pass* pass, bool is_apart)
     const khal_slice_float b = khal_slice_float_all(s->b);
     const khal_grid grid = s->is_indirect ? khal_indirect(s->indirect, 0) : khal_groups(1, 1, 1);
     for (uint32_t i = 0; i < s->dispatches; i++)
-        kernels_add_assign(s->bed->library, pass, grid,
-                           &(kernels_add_assign_args){
-                               .a = khal_slice_float_range(s->a, is_apart ? (uint64_t)i * GROUP : 0, GROUP),
-                               .b = b,
-                               .n = s->changes_n ? i % (GROUP + 1) : s->n});
+        kernels_add_assign(
+            s->bed->library, pass, grid,
+            &(kernels_add_assign_args){
+                .a = khal_slice_float_range(s->a, is_apart ? (uint64_t)i * GROUP : 0, GROUP),
+                .b = b,
+                .n = s->changes_n ? i % (GROUP + 1) : s->n});
 }
 
 static double once_khal(void* user)
@@ -215,7 +220,8 @@ static double again_khal(void* user)
     const double submitted = bench_now();
     is_good = is_good && finish(s, ticket);
     const double end = bench_now();
-    return is_good || bench_failed("re-submitted commands") ? (s->waits ? end : submitted) - begin : -1;
+    return is_good || bench_failed("re-submitted commands") ? (s->waits ? end : submitted) - begin
+                                                            : -1;
 }
 
 static double again_raw(void* user)
@@ -241,13 +247,15 @@ static double update_khal(void* user)
     for (uint32_t i = 0; is_good && i < s->submits; i++) {
         const uint32_t n = s->counter++ % 2;
         s->expected += n;
-        is_good = khal_commands_set_push_constants(s->commands, PASS_DISPATCHES / 2, 0, &n, sizeof n) == KHAL_OK &&
+        is_good = khal_commands_set_push_constants(s->commands, PASS_DISPATCHES / 2, 0, &n,
+                                                   sizeof n) == KHAL_OK &&
                   khal_commands_submit(s->commands, &ticket) == KHAL_OK;
     }
     const double submitted = bench_now();
     is_good = is_good && finish(s, ticket);
     const double end = bench_now();
-    return is_good || bench_failed("changed push constants") ? (s->waits ? end : submitted) - begin : -1;
+    return is_good || bench_failed("changed push constants") ? (s->waits ? end : submitted) - begin
+                                                             : -1;
 }
 
 static double slice_khal(void* user)
@@ -257,9 +265,11 @@ static double slice_khal(void* user)
     bool is_good = true;
     const double begin = bench_now();
     for (uint32_t i = 0; is_good && i < s->submits; i++)
-        is_good = khal_commands_set_slice(s->commands, PASS_DISPATCHES / 2, 1,
-                                          khal_slice_float_all(s->counter++ % 2 ? s->b : s->other_b).slice) == KHAL_OK &&
-                  khal_commands_submit(s->commands, &ticket) == KHAL_OK;
+        is_good =
+            khal_commands_set_slice(
+                s->commands, PASS_DISPATCHES / 2, 1,
+                khal_slice_float_all(s->counter++ % 2 ? s->b : s->other_b).slice) == KHAL_OK &&
+            khal_commands_submit(s->commands, &ticket) == KHAL_OK;
     const double submitted = bench_now();
     is_good = is_good && finish(s, ticket);
     const double end = bench_now();
@@ -275,7 +285,8 @@ static double update_raw(void* user)
     const double begin = bench_now();
     for (uint32_t i = 0; i < s->submits; i++) {
         s->raw_n = i % 2;
-        CUDA_RAW(r, GraphExecKernelNodeSetParams(s->graph->exec, s->graph->nodes[PASS_DISPATCHES / 2], &s->graph->node));
+        CUDA_RAW(r, GraphExecKernelNodeSetParams(
+                        s->graph->exec, s->graph->nodes[PASS_DISPATCHES / 2], &s->graph->node));
         CUDA_RAW(r, GraphLaunch(s->graph->exec, r->stream));
     }
     const double submitted = bench_now();
@@ -295,8 +306,8 @@ static double raw_direct(void* user)
 }
 
 /* Both ways to count: until all is submitted, and until all is done. */
-static bool both(small* s, const char* what, cuda_run khal, cuda_run raw, const char* beside, double most_ratio, double most,
-                 uint32_t divisor)
+static bool both(small* s, const char* what, cuda_run khal, cuda_run raw, const char* beside,
+                 double most_ratio, double most, uint32_t divisor)
 {
     bool is_good = true;
     for (int done = 0; done < 2; done++) {
@@ -308,7 +319,8 @@ static bool both(small* s, const char* what, cuda_run khal, cuda_run raw, const 
                                                    .scale = 1e6 / divisor,
                                                    .most = done ? most : 0,
                                                    .sides = {{NULL, khal, s, 0},
-                                                             {raw ? beside : NULL, raw, s, done ? most_ratio : 0}}}) &&
+                                                             {raw ? beside : NULL, raw, s,
+                                                              done ? most_ratio : 0}}}) &&
                   is_good;
     }
     return is_good;
@@ -325,8 +337,8 @@ static bool check_counts(small* s, uint64_t runs)
         for (uint32_t k = 0; k < PASS_DISPATCHES; k++)
             expected += k % (GROUP + 1) > i;
         if (got[i] != (float)(expected * runs)) {
-            fprintf(stderr, "khal-bench: push constants: element %u is %g and not %g\n", (unsigned)i, (double)got[i],
-                    (double)(expected * runs));
+            fprintf(stderr, "khal-bench: push constants: element %u is %g and not %g\n",
+                    (unsigned)i, (double)got[i], (double)(expected * runs));
             return false;
         }
     }
@@ -349,8 +361,8 @@ static bool push_constant_rows(small* s)
     s->waits = true;
     bool is_good = zero(s->a, GROUP * sizeof(float)) && once_khal(s) >= 0 && check_counts(s, 1);
     s->submits = PASSES;
-    is_good = both(s, "dispatch with a value of its own, in passes of 1,000", once_khal, once_raw, "cuLaunchKernel", 1.06, 0,
-                   PASSES * PASS_DISPATCHES) &&
+    is_good = both(s, "dispatch with a value of its own, in passes of 1,000", once_khal, once_raw,
+                   "cuLaunchKernel", 1.06, 0, PASSES * PASS_DISPATCHES) &&
               is_good;
     s->changes_n = false;
     return is_good;
@@ -364,16 +376,18 @@ static bool update_rows(small* s)
     s->submits = SUBMITS;
     bool is_good = zero(s->a, GROUP * sizeof(float));
     s->expected = 0;
-    is_good = both(s, "change a value of 1,000 finished dispatches, and submit", update_khal, update_raw, "graph", 1.1, 0,
-                   SUBMITS) &&
+    is_good = both(s, "change a value of 1,000 finished dispatches, and submit", update_khal,
+                   update_raw, "graph", 1.1, 0, SUBMITS) &&
               is_good;
     if (is_good && khal_buffer_read(s->a, 0, &sum, sizeof sum, KHAL_FOREVER) != KHAL_OK)
         is_good = bench_failed("reading results");
     if (is_good && sum != (float)s->expected) {
-        fprintf(stderr, "khal-bench: changed values: the sum is %g and not %u\n", (double)sum, (unsigned)s->expected);
+        fprintf(stderr, "khal-bench: changed values: the sum is %g and not %u\n", (double)sum,
+                (unsigned)s->expected);
         is_good = false;
     }
-    return both(s, "change a slice of 1,000 finished dispatches, and submit", slice_khal, update_raw, "graph", 1.1, 0, SUBMITS) &&
+    return both(s, "change a slice of 1,000 finished dispatches, and submit", slice_khal,
+                update_raw, "graph", 1.1, 0, SUBMITS) &&
            is_good;
 }
 
@@ -390,10 +404,14 @@ static bool small_rows(small* s)
     s->n = 0; /* the kernel does nothing */
     s->submits = PASSES;
     s->dispatches = PASS_DISPATCHES;
-    bool is_good = both(s, "empty dispatch in passes of 1,000", once_khal, once_raw, "cuLaunchKernel", 1.06, 0,
-                        PASSES * PASS_DISPATCHES);
-    is_good = again_rows(s, "empty dispatch of 1,000 finished, in order", s->in_order, &s->raw_in_order) && is_good;
-    is_good = again_rows(s, "empty dispatch of 1,000 finished, independent", s->apart, &s->raw_apart) && is_good;
+    bool is_good = both(s, "empty dispatch in passes of 1,000", once_khal, once_raw,
+                        "cuLaunchKernel", 1.06, 0, PASSES * PASS_DISPATCHES);
+    is_good = again_rows(s, "empty dispatch of 1,000 finished, in order", s->in_order,
+                         &s->raw_in_order) &&
+              is_good;
+    is_good =
+        again_rows(s, "empty dispatch of 1,000 finished, independent", s->apart, &s->raw_apart) &&
+        is_good;
     s->submits = s->dispatches = 1;
     s->waits = true;
     s->commands = s->single;
@@ -411,8 +429,8 @@ static bool small_rows(small* s)
     s->submits = PASSES;
     s->dispatches = PASS_DISPATCHES;
     s->is_indirect = true;
-    is_good = both(s, "indirect dispatch in passes of 1,000", once_khal, raw_direct, "direct cuLaunchKernel", 0, 4,
-                   PASSES * PASS_DISPATCHES) &&
+    is_good = both(s, "indirect dispatch in passes of 1,000", once_khal, raw_direct,
+                   "direct cuLaunchKernel", 0, 4, PASSES * PASS_DISPATCHES) &&
               is_good;
     s->is_indirect = false;
     return update_rows(s) && push_constant_rows(s) && is_good;
@@ -445,8 +463,10 @@ static bool memory_rows(small* s)
     cuda_raw_leave(r);
     if (khal_device_wait(s->bed->device, KHAL_FOREVER) != KHAL_OK)
         return bench_failed("waiting for all submits");
-    cuda_report(s->bed, "100,000 submits without a wait: memory after the first tenth", end - begin, "MiB", 1);
-    cuda_report(s->bed, "the device's memory likewise", ((double)free_before - (double)free_after) / 1048576, "MiB", 1);
+    cuda_report(s->bed, "100,000 submits without a wait: memory after the first tenth", end - begin,
+                "MiB", 1);
+    cuda_report(s->bed, "the device's memory likewise",
+                ((double)free_before - (double)free_after) / 1048576, "MiB", 1);
     return !r->has_failed;
 }
 
@@ -488,8 +508,10 @@ static bool make_small_raw(small* s, const float* ones)
     s->raw_a = cuda_raw_buffer(r, size, NULL);
     s->raw_b = cuda_raw_buffer(r, GROUP * sizeof(float), ones);
     return !r->has_failed &&
-           cuda_raw_graph_make(r, r->add, PASS_DISPATCHES, true, in_order_parameters, s, &s->raw_in_order) &&
-           cuda_raw_graph_make(r, r->add, PASS_DISPATCHES, false, apart_parameters, s, &s->raw_apart);
+           cuda_raw_graph_make(r, r->add, PASS_DISPATCHES, true, in_order_parameters, s,
+                               &s->raw_in_order) &&
+           cuda_raw_graph_make(r, r->add, PASS_DISPATCHES, false, apart_parameters, s,
+                               &s->raw_apart);
 }
 
 static bool make_small(cuda_bed* bed, small* s)
@@ -507,15 +529,18 @@ static bool make_small(cuda_bed* bed, small* s)
     const khal_buffer_desc values = {.size = sizeof ones, .element_size = 4, .data = ones};
     return (khal_buffer_create(
                 bed->device,
-                &(khal_buffer_desc){.size = (uint64_t)PASS_DISPATCHES * GROUP * sizeof(float), .element_size = 4},
+                &(khal_buffer_desc){.size = (uint64_t)PASS_DISPATCHES * GROUP * sizeof(float),
+                                    .element_size = 4},
                 &s->a) == KHAL_OK &&
             khal_buffer_create(bed->device, &values, &s->b) == KHAL_OK &&
             khal_buffer_create(bed->device, &values, &s->other_b) == KHAL_OK &&
-            khal_buffer_create(bed->device,
-                               &(khal_buffer_desc){.size = 12, .usage = KHAL_USAGE_INDIRECT, .data = grid},
-                               &s->indirect) == KHAL_OK &&
+            khal_buffer_create(
+                bed->device,
+                &(khal_buffer_desc){.size = 12, .usage = KHAL_USAGE_INDIRECT, .data = grid},
+                &s->indirect) == KHAL_OK &&
             finish_commands(s, PASS_DISPATCHES, false, &s->in_order) &&
-            finish_commands(s, PASS_DISPATCHES, true, &s->apart) && finish_commands(s, 1, false, &s->single)) ||
+            finish_commands(s, PASS_DISPATCHES, true, &s->apart) &&
+            finish_commands(s, 1, false, &s->single)) ||
            bench_failed("small buffers and commands");
 }
 
@@ -542,7 +567,8 @@ static void drop_small(small* s)
 static bool open_bed(cuda_bed* bed)
 {
     khal_cuda_handles handles;
-    if (khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA}, &bed->device) != KHAL_OK ||
+    if (khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA}, &bed->device) !=
+            KHAL_OK ||
         kernels_load(bed->device, &bed->library) != KHAL_OK ||
         khal_encoder_create(bed->device, NULL, &bed->encoder) != KHAL_OK ||
         khal_cuda_device_get_handles(bed->device, &handles) != KHAL_OK)
@@ -552,8 +578,8 @@ static bool open_bed(cuda_bed* bed)
     bed->is_small = info->memory_size < (uint64_t)16 << 30;
     if (!cuda_raw_open(&bed->raw, handles.device))
         return false;
-    printf("CUDA: %s, driver for CUDA %d.%d\n%-66s %12s %12s\n", info->name, bed->raw.version / 1000,
-           bed->raw.version % 1000 / 10, "", "khal", "other");
+    printf("CUDA: %s, driver for CUDA %d.%d\n%-66s %12s %12s\n", info->name,
+           bed->raw.version / 1000, bed->raw.version % 1000 / 10, "", "khal", "other");
     bed->json_file = open_memstream(&bed->json, &bed->json_size);
     return bed->json_file != NULL;
 }
@@ -563,8 +589,8 @@ static void print_json(cuda_bed* bed)
     fclose(bed->json_file);
     fputs("{\"bench\": \"cuda\", \"device\": ", stdout);
     json_text(stdout, khal_device_get_info(bed->device)->name);
-    printf(", \"cuda\": \"%d.%d\", \"rows\": [%s]}\n", bed->raw.version / 1000, bed->raw.version % 1000 / 10,
-           bed->json ? bed->json : "");
+    printf(", \"cuda\": \"%d.%d\", \"rows\": [%s]}\n", bed->raw.version / 1000,
+           bed->raw.version % 1000 / 10, bed->json ? bed->json : "");
     free(bed->json);
 }
 

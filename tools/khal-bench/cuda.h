@@ -35,15 +35,16 @@ typedef struct cuda_side {
 #define CUDA_SIDES 3u
 typedef struct cuda_row {
     const char* what;
-    const char* unit; /* of what is printed: scale times the seconds, or where is_rate scale over the seconds */
+    const char* unit; /* of what is printed: scale times the seconds, or where is_rate scale over
+                         the seconds */
     double scale;
     bool is_rate;
-    double most, least; /* targets of the first side, in the unit; 0: none */
+    double most, least;          /* targets of the first side, in the unit; 0: none */
     cuda_side sides[CUDA_SIDES]; /* the first is khal's */
 } cuda_row;
 
-/* Runs the sides by turns and prints a line for khal beside each of the others: medians, the ratio of the times (below 1,
- * khal is faster), and what it is meant to be. False when one failed. */
+/* Runs the sides by turns and prints a line for khal beside each of the others: medians, the ratio
+ * of the times (below 1, khal is faster), and what it is meant to be. False when one failed. */
 bool cuda_measure(cuda_bed* bed, const cuda_row* row);
 /* The same line for something that was measured once. */
 void cuda_report(cuda_bed* bed, const char* what, double value, const char* unit, double most);

@@ -1,5 +1,6 @@
-/* khalc's PTX beside the same kernels by nvcc and by clang from OpenCL C, and indirect dispatches beside direct ones: the time
- * between two events in the stream, of launches one after the other. */
+/* khalc's PTX beside the same kernels by nvcc and by clang from OpenCL C, and indirect dispatches
+ * beside direct ones: the time between two events in the stream, of launches one after the other.
+ */
 #include "cuda.h"
 
 #include <math.h>
@@ -12,8 +13,9 @@ enum { ADD, MATMUL, REDUCE, NBODY, STENCIL, KERNELS };
 
 static const char* const names[KERNELS] = {"add_assign", "matmul", "reduce", "nbody", "stencil"};
 
-#define RUN_TIME 0.02 /* s: so many launches stand between two events that they take about as long */
-#define SAMPLES 97u   /* elements of a result that are computed anew here */
+#define RUN_TIME                                                                                   \
+    0.02            /* s: so many launches stand between two events that they take about as long */
+#define SAMPLES 97u /* elements of a result that are computed anew here */
 
 typedef struct shape {
     uint32_t n;                   /* the kernel's size; of stencil both */
@@ -26,18 +28,29 @@ typedef struct shape {
 static shape shape_of(int kernel, bool is_small)
 {
     const uint32_t elements = is_small ? 1u << 20 : 1u << 28, matrix = is_small ? 128 : 4096,
-                   bodies = is_small ? 1024 : 65536, side = is_small ? 512 : 8192, reduce_groups = is_small ? 64 : 1056;
+                   bodies = is_small ? 1024 : 65536, side = is_small ? 512 : 8192,
+                   reduce_groups = is_small ? 64 : 1056;
     const uint64_t matrix_size = (uint64_t)matrix * matrix, area = (uint64_t)side * side;
     switch (kernel) {
-    case ADD: return (shape){elements, elements, elements, {elements / 256, 1}, {256, 1}, 12.0 * elements, "GB/s"};
+    case ADD:
+        return (shape){elements, elements,        elements, {elements / 256, 1},
+                       {256, 1}, 12.0 * elements, "GB/s"};
     case MATMUL:
-        return (shape){matrix,   matrix_size, matrix_size, {matrix / 16, matrix / 16},
-                       {16, 16}, 2.0 * matrix * (double)matrix_size, "GFLOP/s"};
-    case REDUCE: return (shape){elements, elements, reduce_groups, {reduce_groups, 1}, {256, 1}, 4.0 * elements, "GB/s"};
+        return (shape){matrix,      matrix_size,
+                       matrix_size, {matrix / 16, matrix / 16},
+                       {16, 16},    2.0 * matrix * (double)matrix_size,
+                       "GFLOP/s"};
+    case REDUCE:
+        return (shape){elements, elements,       reduce_groups, {reduce_groups, 1},
+                       {256, 1}, 4.0 * elements, "GB/s"};
     case NBODY:
         /* 20 operations for each pair, as n-body codes count them. */
-        return (shape){bodies, 4ull * bodies, 4ull * bodies, {bodies / 64, 1}, {64, 1}, 20.0 * bodies * (double)bodies, "GFLOP/s"};
-    default: return (shape){side, area, area, {side / 16, side / 16}, {16, 16}, 8.0 * (double)area, "GB/s"};
+        return (shape){bodies,           4ull * bodies, 4ull * bodies,
+                       {bodies / 64, 1}, {64, 1},       20.0 * bodies * (double)bodies,
+                       "GFLOP/s"};
+    default:
+        return (shape){side,  area, area, {side / 16, side / 16}, {16, 16}, 8.0 * (double)area,
+                       "GB/s"};
     }
 }
 
@@ -62,13 +75,16 @@ static void record(const work* w, khal_pass* pass)
         w->is_indirect ? khal_indirect(w->counts, 0) : khal_groups(s->groups[0], s->groups[1], 1);
     switch (w->kernel) {
     case ADD:
-        kernels_add_assign(library, pass, grid, &(kernels_add_assign_args){.a = out, .b = in, .n = s->n});
+        kernels_add_assign(library, pass, grid,
+                           &(kernels_add_assign_args){.a = out, .b = in, .n = s->n});
         break;
     case MATMUL:
-        kernels_matmul(library, pass, grid, &(kernels_matmul_args){.c = out, .a = in, .b = in, .n = s->n});
+        kernels_matmul(library, pass, grid,
+                       &(kernels_matmul_args){.c = out, .a = in, .b = in, .n = s->n});
         break;
     case REDUCE:
-        kernels_reduce(library, pass, grid, &(kernels_reduce_args){.out = out, .in = in, .n = s->n});
+        kernels_reduce(library, pass, grid,
+                       &(kernels_reduce_args){.out = out, .in = in, .n = s->n});
         break;
     case NBODY:
         kernels_nbody(library, pass, grid,
@@ -77,8 +93,9 @@ static void record(const work* w, khal_pass* pass)
                                             .n = s->n});
         break;
     default:
-        kernels_stencil(library, pass, grid,
-                        &(kernels_stencil_args){.out = out, .in = in, .width = s->n, .height = s->n});
+        kernels_stencil(
+            library, pass, grid,
+            &(kernels_stencil_args){.out = out, .in = in, .width = s->n, .height = s->n});
     }
 }
 
@@ -124,7 +141,8 @@ static double run_raw(void* user)
     void* with_two[] = {&w->raw_out, &w->raw_in, &w->shape.n, &w->shape.n};
     CUDA_RAW(r, EventRecord(w->begin, r->stream));
     for (uint32_t i = 0; i < w->repeats; i++)
-        cuda_raw_launch(r, w->function, w->shape.groups, w->shape.block, w->kernel == MATMUL ? with_three : with_two);
+        cuda_raw_launch(r, w->function, w->shape.groups, w->shape.block,
+                        w->kernel == MATMUL ? with_three : with_two);
     CUDA_RAW(r, EventRecord(w->end, r->stream));
     return between_events(w);
 }
@@ -150,7 +168,8 @@ static double nbody_expected(const float* in, uint32_t n, uint64_t at)
     double sum = 0;
     for (uint64_t j = 0; at % 4 < 3 && j < n; j++) {
         const float* q = in + 4 * j;
-        const double dx = (double)q[0] - (double)p[0], dy = (double)q[1] - (double)p[1], dz = (double)q[2] - (double)p[2];
+        const double dx = (double)q[0] - (double)p[0], dy = (double)q[1] - (double)p[1],
+                     dz = (double)q[2] - (double)p[2];
         const double d[3] = {dx, dy, dz}, inverse = 1.0 / sqrt(dx * dx + dy * dy + dz * dz + 1e-3);
         sum += d[at % 4] * (double)q[3] * inverse * inverse * inverse;
     }
@@ -177,7 +196,8 @@ static double expected(const work* w, const float* in, uint64_t at)
     default:
         if (x == 0 || y == 0 || x + 1 == n || y + 1 == n)
             return 0;
-        return 0.2 * ((double)in[at] + (double)in[at - 1] + (double)in[at + 1] + (double)in[at - n] + (double)in[at + n]);
+        return 0.2 * ((double)in[at] + (double)in[at - 1] + (double)in[at + 1] +
+                      (double)in[at - n] + (double)in[at + n]);
     }
 }
 
@@ -190,8 +210,8 @@ static bool check_samples(const work* w, const float* in, const float* out)
         const uint64_t at = (w->shape.out_count - 1) * i / (SAMPLES - 1);
         const double difference = fabs((double)out[at] - expected(w, in, at));
         if (!(difference <= 1e-3 * magnitude)) {
-            fprintf(stderr, "khal-bench: %s: element %llu is %g and not %g\n", names[w->kernel], (unsigned long long)at,
-                    (double)out[at], expected(w, in, at));
+            fprintf(stderr, "khal-bench: %s: element %llu is %g and not %g\n", names[w->kernel],
+                    (unsigned long long)at, (double)out[at], expected(w, in, at));
             return false;
         }
     }
@@ -209,7 +229,8 @@ static bool agree(const work* w, const float* a, const float* b, const char* nam
     }
     if (error <= 1e-3 * magnitude)
         return true;
-    fprintf(stderr, "khal-bench: %s: khalc's kernel and that of %s differ by %g\n", names[w->kernel], name, error);
+    fprintf(stderr, "khal-bench: %s: khalc's kernel and that of %s differ by %g\n",
+            names[w->kernel], name, error);
     return false;
 }
 
@@ -251,11 +272,13 @@ static bool check_results(work* khal, work* peers, const peer* modules, const fl
     bool is_good = ours && other && first_of_khal(khal, ours) && check_samples(khal, in, ours);
     for (uint32_t i = 0; i < PEERS && ours && other; i++)
         if (modules[i].module)
-            is_good = first_of_peer(&peers[i], other) && agree(khal, ours, other, modules[i].name) && is_good;
+            is_good = first_of_peer(&peers[i], other) &&
+                      agree(khal, ours, other, modules[i].name) && is_good;
     if (ours && other && khal->kernel <= REDUCE) {
         work indirect = *khal;
         indirect.is_indirect = true;
-        is_good = first_of_khal(&indirect, other) && agree(khal, ours, other, "an indirect dispatch") && is_good;
+        is_good = first_of_khal(&indirect, other) &&
+                  agree(khal, ours, other, "an indirect dispatch") && is_good;
     }
     free(ours);
     free(other);
@@ -269,30 +292,38 @@ static bool rows(work* khal, work* peers, const peer* modules)
     const double once = run_khal(khal);
     if (once < 0)
         return false;
-    const uint32_t repeats = once > RUN_TIME ? 1 : once < RUN_TIME / 400 ? 400 : (uint32_t)(RUN_TIME / once);
+    const uint32_t repeats = once > RUN_TIME         ? 1
+                             : once < RUN_TIME / 400 ? 400
+                                                     : (uint32_t)(RUN_TIME / once);
     khal->repeats = repeats;
     for (uint32_t i = 0; i < PEERS; i++)
         peers[i].repeats = repeats;
-    snprintf(what, sizeof what, "%s, n = %u, khalc's PTX", names[khal->kernel], (unsigned)khal->shape.n);
+    snprintf(what, sizeof what, "%s, n = %u, khalc's PTX", names[khal->kernel],
+             (unsigned)khal->shape.n);
     const double scale = khal->shape.amount * 1e-9;
     bool is_good = cuda_measure(
-        bed, &(cuda_row){.what = what,
-                         .unit = khal->shape.unit,
-                         .scale = scale,
-                         .is_rate = true,
-                         .sides = {{NULL, run_khal, khal, 0},
-                                   {modules[0].module ? modules[0].name : NULL, run_raw, &peers[0], 1 / 0.98},
-                                   {modules[1].module ? modules[1].name : NULL, run_raw, &peers[1], 1 / 0.98}}});
+        bed,
+        &(cuda_row){
+            .what = what,
+            .unit = khal->shape.unit,
+            .scale = scale,
+            .is_rate = true,
+            .sides = {{NULL, run_khal, khal, 0},
+                      {modules[0].module ? modules[0].name : NULL, run_raw, &peers[0], 1 / 0.98},
+                      {modules[1].module ? modules[1].name : NULL, run_raw, &peers[1], 1 / 0.98}}});
     if (khal->kernel <= REDUCE) {
         work indirect = *khal;
         indirect.is_indirect = true;
         snprintf(what, sizeof what, "%s, dispatched indirectly", names[khal->kernel]);
-        is_good = cuda_measure(bed, &(cuda_row){.what = what,
-                                                .unit = khal->shape.unit,
-                                                .scale = scale,
-                                                .is_rate = true,
-                                                .sides = {{NULL, run_khal, &indirect, 0}, {"directly", run_khal_direct, &indirect, 1.03}}}) &&
-                  is_good;
+        is_good =
+            cuda_measure(bed,
+                         &(cuda_row){.what = what,
+                                     .unit = khal->shape.unit,
+                                     .scale = scale,
+                                     .is_rate = true,
+                                     .sides = {{NULL, run_khal, &indirect, 0},
+                                               {"directly", run_khal_direct, &indirect, 1.03}}}) &&
+            is_good;
     }
     return is_good;
 }
@@ -300,7 +331,8 @@ static bool rows(work* khal, work* peers, const peer* modules)
 static bool make_buffers(work* w, const float* in)
 {
     const shape* s = &w->shape;
-    const uint32_t element = w->kernel == NBODY ? 16 : 4, counts[3] = {s->groups[0], s->groups[1], 1};
+    const uint32_t element = w->kernel == NBODY ? 16 : 4,
+                   counts[3] = {s->groups[0], s->groups[1], 1};
     cuda_raw* r = &w->bed->raw;
     cuda_raw_enter(r);
     w->raw_in = cuda_raw_buffer(r, s->in_count * sizeof(float), in);
@@ -308,13 +340,18 @@ static bool make_buffers(work* w, const float* in)
     CUDA_RAW(r, EventCreate(&w->begin, CU_EVENT_DEFAULT));
     CUDA_RAW(r, EventCreate(&w->end, CU_EVENT_DEFAULT));
     cuda_raw_leave(r);
-    const khal_buffer_desc in_desc = {.size = s->in_count * sizeof(float), .element_size = element, .data = in},
-                           out_desc = {.size = s->out_count * sizeof(float), .element_size = element},
-                           counts_desc = {.size = sizeof counts, .usage = KHAL_USAGE_INDIRECT, .data = counts};
-    return !r->has_failed && ((khal_buffer_create(w->bed->device, &in_desc, &w->in) == KHAL_OK &&
-                               khal_buffer_create(w->bed->device, &out_desc, &w->out) == KHAL_OK &&
-                               khal_buffer_create(w->bed->device, &counts_desc, &w->counts) == KHAL_OK) ||
-                              bench_failed(names[w->kernel]));
+    const khal_buffer_desc in_desc = {.size = s->in_count * sizeof(float),
+                                      .element_size = element,
+                                      .data = in},
+                           out_desc = {.size = s->out_count * sizeof(float),
+                                       .element_size = element},
+                           counts_desc = {
+                               .size = sizeof counts, .usage = KHAL_USAGE_INDIRECT, .data = counts};
+    return !r->has_failed &&
+           ((khal_buffer_create(w->bed->device, &in_desc, &w->in) == KHAL_OK &&
+             khal_buffer_create(w->bed->device, &out_desc, &w->out) == KHAL_OK &&
+             khal_buffer_create(w->bed->device, &counts_desc, &w->counts) == KHAL_OK) ||
+            bench_failed(names[w->kernel]));
 }
 
 static void drop_buffers(work* w)
@@ -337,7 +374,8 @@ static void drop_buffers(work* w)
 
 static bool compare(cuda_bed* bed, int kernel, const peer* modules)
 {
-    work w = {.bed = bed, .kernel = kernel, .shape = shape_of(kernel, bed->is_small), .repeats = 1}, peers[PEERS];
+    work w = {.bed = bed, .kernel = kernel, .shape = shape_of(kernel, bed->is_small), .repeats = 1},
+         peers[PEERS];
     float* in = malloc(w.shape.in_count * sizeof(float));
     if (!in)
         return false;
@@ -348,7 +386,8 @@ static bool compare(cuda_bed* bed, int kernel, const peer* modules)
     for (uint32_t i = 0; i < PEERS; i++) {
         peers[i] = w;
         if (is_good && modules[i].module)
-            is_good = CUDA_RAW(&bed->raw, ModuleGetFunction(&peers[i].function, modules[i].module, names[kernel]));
+            is_good = CUDA_RAW(
+                &bed->raw, ModuleGetFunction(&peers[i].function, modules[i].module, names[kernel]));
     }
     cuda_raw_leave(&bed->raw);
     if (is_good) {
@@ -368,7 +407,8 @@ bool cuda_compare_kernels(cuda_bed* bed, const char* only)
     for (uint32_t i = 0; i < PEERS; i++) {
         const char* path = getenv(variables[i]);
         if (!path || !*path) {
-            printf("%s names no kernels of %s: nothing stands beside khalc's\n", variables[i], modules[i].name);
+            printf("%s names no kernels of %s: nothing stands beside khalc's\n", variables[i],
+                   modules[i].name);
             continue;
         }
         cuda_raw_enter(&bed->raw);

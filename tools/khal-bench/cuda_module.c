@@ -1,4 +1,5 @@
-/* khal on CUDA beside a plain program: loading a module, by the driver's compiler and from what was compiled before. */
+/* khal on CUDA beside a plain program: loading a module, by the driver's compiler and from what was
+ * compiled before. */
 #include "cuda.h"
 
 #include <ftw.h>
@@ -77,7 +78,8 @@ static double load_raw(void* user)
 static const khal_code* find_ptx(void)
 {
     for (uint32_t i = 0; i < kernels_library.code_count; i++)
-        if (kernels_library.codes[i].format == KHAL_FORMAT_PTX && !(kernels_library.codes[i].flags & KHAL_CODE_CHECKED))
+        if (kernels_library.codes[i].format == KHAL_FORMAT_PTX &&
+            !(kernels_library.codes[i].flags & KHAL_CODE_CHECKED))
             return &kernels_library.codes[i];
     return NULL;
 }
@@ -89,27 +91,31 @@ static void* link_cubin(cuda_raw* r, const khal_code* code)
     size_t size = 0;
     if (!CUDA_RAW(r, LinkCreate(0, NULL, NULL, &state)))
         return NULL;
-    if (CUDA_RAW(r, LinkAddData(state, CU_JIT_INPUT_PTX, (void*)(uintptr_t)code->bytes, code->size, "kernels", 0, NULL, NULL)) &&
+    if (CUDA_RAW(r, LinkAddData(state, CU_JIT_INPUT_PTX, (void*)(uintptr_t)code->bytes, code->size,
+                                "kernels", 0, NULL, NULL)) &&
         CUDA_RAW(r, LinkComplete(state, &cubin, &size)) && (copy = malloc(size)) != NULL)
         memcpy(copy, cubin, size);
     r->f.LinkDestroy(state);
     return copy;
 }
 
-static bool measure_loads(cuda_bed* bed, const khal_code* ptx, const void* cubin, const char* folder)
+static bool measure_loads(cuda_bed* bed, const khal_code* ptx, const void* cubin,
+                          const char* folder)
 {
     load first = {bed, NULL, ptx->bytes}, cached = {bed, folder, cubin};
-    bool is_good = cuda_measure(bed, &(cuda_row){.what = "load the kernels' module and functions, first",
-                                                 .unit = "ms",
-                                                 .scale = 1e3,
-                                                 .sides = {{NULL, load_khal, &first, 0},
-                                                           {"cuModuleLoadDataEx of PTX", load_raw, &first, 0}}});
+    bool is_good = cuda_measure(
+        bed, &(cuda_row){.what = "load the kernels' module and functions, first",
+                         .unit = "ms",
+                         .scale = 1e3,
+                         .sides = {{NULL, load_khal, &first, 0},
+                                   {"cuModuleLoadDataEx of PTX", load_raw, &first, 0}}});
     return cuda_measure(bed, &(cuda_row){.what = "load them again, from the cache",
                                          .unit = "ms",
                                          .scale = 1e3,
                                          .most = 5,
                                          .sides = {{NULL, load_khal, &cached, 0},
-                                                   {"cuModuleLoadDataEx of a cubin", load_raw, &cached, 0}}}) &&
+                                                   {"cuModuleLoadDataEx of a cubin", load_raw,
+                                                    &cached, 0}}}) &&
            is_good;
 }
 

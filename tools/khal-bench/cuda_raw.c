@@ -6,36 +6,37 @@
 
 #include "../../src/platform/platform.h"
 
-static const char add_ptx[] = ".version 6.3\n"
-                              ".target sm_75\n"
-                              ".address_size 64\n"
-                              ".visible .entry add_assign(.param .u64 a, .param .u64 b, .param .u32 n)\n"
-                              "{\n"
-                              "    .reg .pred %outside;\n"
-                              "    .reg .b32 %i, %n, %block, %size;\n"
-                              "    .reg .b64 %a, %b, %offset;\n"
-                              "    .reg .f32 %x, %y;\n"
-                              "    ld.param.u32 %n, [n];\n"
-                              "    mov.u32 %block, %ctaid.x;\n"
-                              "    mov.u32 %size, %ntid.x;\n"
-                              "    mov.u32 %i, %tid.x;\n"
-                              "    mad.lo.u32 %i, %block, %size, %i;\n"
-                              "    setp.ge.u32 %outside, %i, %n;\n"
-                              "    @%outside bra end;\n"
-                              "    ld.param.u64 %a, [a];\n"
-                              "    ld.param.u64 %b, [b];\n"
-                              "    cvta.to.global.u64 %a, %a;\n"
-                              "    cvta.to.global.u64 %b, %b;\n"
-                              "    mul.wide.u32 %offset, %i, 4;\n"
-                              "    add.u64 %a, %a, %offset;\n"
-                              "    add.u64 %b, %b, %offset;\n"
-                              "    ld.global.f32 %x, [%a];\n"
-                              "    ld.global.f32 %y, [%b];\n"
-                              "    add.f32 %x, %x, %y;\n"
-                              "    st.global.f32 [%a], %x;\n"
-                              "end:\n"
-                              "    ret;\n"
-                              "}\n";
+static const char add_ptx[] =
+    ".version 6.3\n"
+    ".target sm_75\n"
+    ".address_size 64\n"
+    ".visible .entry add_assign(.param .u64 a, .param .u64 b, .param .u32 n)\n"
+    "{\n"
+    "    .reg .pred %outside;\n"
+    "    .reg .b32 %i, %n, %block, %size;\n"
+    "    .reg .b64 %a, %b, %offset;\n"
+    "    .reg .f32 %x, %y;\n"
+    "    ld.param.u32 %n, [n];\n"
+    "    mov.u32 %block, %ctaid.x;\n"
+    "    mov.u32 %size, %ntid.x;\n"
+    "    mov.u32 %i, %tid.x;\n"
+    "    mad.lo.u32 %i, %block, %size, %i;\n"
+    "    setp.ge.u32 %outside, %i, %n;\n"
+    "    @%outside bra end;\n"
+    "    ld.param.u64 %a, [a];\n"
+    "    ld.param.u64 %b, [b];\n"
+    "    cvta.to.global.u64 %a, %a;\n"
+    "    cvta.to.global.u64 %b, %b;\n"
+    "    mul.wide.u32 %offset, %i, 4;\n"
+    "    add.u64 %a, %a, %offset;\n"
+    "    add.u64 %b, %b, %offset;\n"
+    "    ld.global.f32 %x, [%a];\n"
+    "    ld.global.f32 %y, [%b];\n"
+    "    add.f32 %x, %x, %y;\n"
+    "    st.global.f32 [%a], %x;\n"
+    "end:\n"
+    "    ret;\n"
+    "}\n";
 
 bool cuda_raw_check(cuda_raw* r, CUresult result, const char* what)
 {
@@ -53,13 +54,14 @@ bool cuda_raw_check(cuda_raw* r, CUresult result, const char* what)
 static bool find_functions(cuda_raw* r)
 {
     const char* missing = NULL;
-#define CUDA_RAW_FIND(name, symbol, parameters)                                                                               \
-    *(void**)(void*)&r->f.name = khal__library_symbol(r->library, symbol);                                                    \
-    if (!r->f.name)                                                                                                           \
+#define CUDA_RAW_FIND(name, symbol, parameters)                                                    \
+    *(void**)(void*)&r->f.name = khal__library_symbol(r->library, symbol);                         \
+    if (!r->f.name)                                                                                \
         missing = symbol;
     CU_OPTIONAL_FUNCTIONS(CUDA_RAW_FIND)
     if (missing) {
-        fprintf(stderr, "khal-bench: the driver has no %s, which the plain program needs\n", missing);
+        fprintf(stderr, "khal-bench: the driver has no %s, which the plain program needs\n",
+                missing);
         return false;
     }
     CU_REQUIRED_FUNCTIONS(CUDA_RAW_FIND)
@@ -80,7 +82,8 @@ bool cuda_raw_open(cuda_raw* r, CUdevice device)
         fprintf(stderr, "khal-bench: there is no CUDA driver\n");
         return false;
     }
-    if (!find_functions(r) || !CUDA_RAW(r, Init(0)) || !CUDA_RAW(r, DriverGetVersion(&r->version)) ||
+    if (!find_functions(r) || !CUDA_RAW(r, Init(0)) ||
+        !CUDA_RAW(r, DriverGetVersion(&r->version)) ||
         !CUDA_RAW(r, DevicePrimaryCtxRetain(&r->context, device))) {
         khal__library_close(r->library);
         r->library = NULL;
@@ -133,9 +136,11 @@ CUdeviceptr cuda_raw_buffer(cuda_raw* r, size_t size, const void* data)
     return memory;
 }
 
-void cuda_raw_launch(cuda_raw* r, CUfunction function, const unsigned grid[2], const unsigned block[2], void** parameters)
+void cuda_raw_launch(cuda_raw* r, CUfunction function, const unsigned grid[2],
+                     const unsigned block[2], void** parameters)
 {
-    CUDA_RAW(r, LaunchKernel(function, grid[0], grid[1], 1, block[0], block[1], 1, 0, r->stream, parameters, NULL));
+    CUDA_RAW(r, LaunchKernel(function, grid[0], grid[1], 1, block[0], block[1], 1, 0, r->stream,
+                             parameters, NULL));
 }
 
 void cuda_raw_finish(cuda_raw* r)
@@ -143,8 +148,9 @@ void cuda_raw_finish(cuda_raw* r)
     CUDA_RAW(r, StreamSynchronize(r->stream));
 }
 
-bool cuda_raw_graph_make(cuda_raw* r, CUfunction function, uint32_t count, bool in_order, void** (*parameters)(void* user, uint32_t i),
-                         void* user, cuda_raw_graph* out)
+bool cuda_raw_graph_make(cuda_raw* r, CUfunction function, uint32_t count, bool in_order,
+                         void** (*parameters)(void* user, uint32_t i), void* user,
+                         cuda_raw_graph* out)
 {
     *out = (cuda_raw_graph){.nodes = calloc(count, sizeof(CUgraphNode))};
     bool is_good = out->nodes && CUDA_RAW(r, GraphCreate(&out->graph, 0));
@@ -158,10 +164,12 @@ bool cuda_raw_graph_make(cuda_raw* r, CUfunction function, uint32_t count, bool 
     for (uint32_t i = 0; is_good && i < count; i++) {
         const bool has_before = in_order && i > 0;
         out->node.kernelParams = parameters(user, i);
-        is_good = CUDA_RAW(r, GraphAddKernelNode(&out->nodes[i], out->graph, has_before ? &out->nodes[i - 1] : NULL,
+        is_good = CUDA_RAW(r, GraphAddKernelNode(&out->nodes[i], out->graph,
+                                                 has_before ? &out->nodes[i - 1] : NULL,
                                                  has_before ? 1 : 0, &out->node));
     }
-    return is_good && CUDA_RAW(r, GraphInstantiate(&out->exec, out->graph, 0)) && CUDA_RAW(r, GraphUpload(out->exec, r->stream));
+    return is_good && CUDA_RAW(r, GraphInstantiate(&out->exec, out->graph, 0)) &&
+           CUDA_RAW(r, GraphUpload(out->exec, r->stream));
 }
 
 void cuda_raw_graph_drop(cuda_raw* r, cuda_raw_graph* graph)

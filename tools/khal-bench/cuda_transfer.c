@@ -1,4 +1,5 @@
-/* khal on CUDA beside a plain program: what moves between host and device, and what buffers cost. */
+/* khal on CUDA beside a plain program: what moves between host and device, and what buffers cost.
+ */
 #include "cuda.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static double read_khal(void* user)
 {
     transfer* t = user;
     const double begin = bench_now();
-    const bool is_good = khal_buffer_read(t->buffer, t->offset, t->host, t->size, KHAL_FOREVER) == KHAL_OK;
+    const bool is_good =
+        khal_buffer_read(t->buffer, t->offset, t->host, t->size, KHAL_FOREVER) == KHAL_OK;
     return is_good || bench_failed("a read") ? bench_now() - begin : -1;
 }
 
@@ -42,8 +44,9 @@ static double write_khal(void* user)
     transfer* t = user;
     uint32_t last;
     const double begin = bench_now();
-    const bool is_good = khal_buffer_write(t->buffer, 0, t->host, t->size) == KHAL_OK &&
-                         khal_buffer_read(t->buffer, t->size - 4, &last, 4, KHAL_FOREVER) == KHAL_OK;
+    const bool is_good =
+        khal_buffer_write(t->buffer, 0, t->host, t->size) == KHAL_OK &&
+        khal_buffer_read(t->buffer, t->size - 4, &last, 4, KHAL_FOREVER) == KHAL_OK;
     return is_good || bench_failed("a write") ? bench_now() - begin : -1;
 }
 
@@ -88,10 +91,11 @@ static double readback_raw(void* user)
 static bool small_read(transfer* t, const char* what)
 {
     t->size = 4;
-    return cuda_measure(t->bed, &(cuda_row){.what = what,
-                                            .unit = "us",
-                                            .scale = 1e6,
-                                            .sides = {{NULL, read_khal, t, 0}, {"pinned", read_raw, t, 1.1}}});
+    return cuda_measure(
+        t->bed, &(cuda_row){.what = what,
+                            .unit = "us",
+                            .scale = 1e6,
+                            .sides = {{NULL, read_khal, t, 0}, {"pinned", read_raw, t, 1.1}}});
 }
 
 static bool asynchronous_read(transfer* t)
@@ -103,12 +107,13 @@ static bool asynchronous_read(transfer* t)
     cuda_raw_enter(r);
     CUDA_RAW(r, EventCreate(&t->event, CU_EVENT_DISABLE_TIMING));
     cuda_raw_leave(r);
-    const bool is_good =
-        cuda_measure(t->bed, &(cuda_row){.what = "read 4 bytes by khal_readback, request and take",
-                                         .unit = "us",
-                                         .scale = 1e6,
-                                         .most = 8,
-                                         .sides = {{NULL, readback_khal, t, 0}, {"pinned", readback_raw, t, 0}}});
+    const bool is_good = cuda_measure(
+        t->bed,
+        &(cuda_row){.what = "read 4 bytes by khal_readback, request and take",
+                    .unit = "us",
+                    .scale = 1e6,
+                    .most = 8,
+                    .sides = {{NULL, readback_khal, t, 0}, {"pinned", readback_raw, t, 0}}});
     cuda_raw_enter(r);
     r->f.EventDestroy(t->event);
     cuda_raw_leave(r);
@@ -123,17 +128,19 @@ static bool large_transfers(transfer* t)
     bool is_good = true;
     for (int up = 0; up < 2; up++) {
         char what[80];
-        snprintf(what, sizeof what, "%u MiB %s pageable memory", (unsigned)(t->size >> 20), up ? "from" : "to");
+        snprintf(what, sizeof what, "%u MiB %s pageable memory", (unsigned)(t->size >> 20),
+                 up ? "from" : "to");
         const cuda_run khal = up ? write_khal : read_khal, raw = up ? write_raw : read_raw;
-        is_good = cuda_measure(t->bed, &(cuda_row){.what = what,
-                                                   .unit = "GB/s",
-                                                   .scale = (double)t->size * 1e-9,
-                                                   .is_rate = true,
-                                                   .least = 25,
-                                                   .sides = {{NULL, khal, t, 0},
-                                                             {"raw, pinned", raw, t, 0},
-                                                             {"raw, pageable", raw, &pageable, 0}}}) &&
-                  is_good;
+        is_good =
+            cuda_measure(t->bed, &(cuda_row){.what = what,
+                                             .unit = "GB/s",
+                                             .scale = (double)t->size * 1e-9,
+                                             .is_rate = true,
+                                             .least = 25,
+                                             .sides = {{NULL, khal, t, 0},
+                                                       {"raw, pinned", raw, t, 0},
+                                                       {"raw, pageable", raw, &pageable, 0}}}) &&
+            is_good;
     }
     return is_good;
 }
@@ -160,7 +167,8 @@ static bool check_transfer(transfer* t)
 
 bool cuda_transfer_rows(cuda_bed* bed)
 {
-    const uint64_t big_size = (uint64_t)(bed->is_small ? 16 : 256) << 20, huge_size = (uint64_t)(bed->is_small ? 64 : 1024) << 20;
+    const uint64_t big_size = (uint64_t)(bed->is_small ? 16 : 256) << 20,
+                   huge_size = (uint64_t)(bed->is_small ? 64 : 1024) << 20;
     cuda_raw* r = &bed->raw;
     transfer t = {.bed = bed, .host = malloc(big_size)};
     khal_buffer *small = NULL, *big = NULL, *huge = NULL;
@@ -177,7 +185,8 @@ bool cuda_transfer_rows(cuda_bed* bed)
     cuda_raw_leave(r);
     bool is_good = !r->has_failed;
     if (is_good &&
-        (khal_buffer_create(bed->device, &(khal_buffer_desc){.size = SMALL_SIZE}, &small) != KHAL_OK ||
+        (khal_buffer_create(bed->device, &(khal_buffer_desc){.size = SMALL_SIZE}, &small) !=
+             KHAL_OK ||
          khal_buffer_create(bed->device, &(khal_buffer_desc){.size = big_size}, &big) != KHAL_OK ||
          khal_buffer_create(bed->device, &(khal_buffer_desc){.size = huge_size}, &huge) != KHAL_OK))
         is_good = bench_failed("buffers to transfer");
@@ -263,14 +272,17 @@ bool cuda_buffer_rows(cuda_bed* bed)
     bool is_good = true;
     for (int i = 0; i < 2; i++) {
         buffers* b = i ? &zeroed : &uninitialized;
-        is_good = cuda_measure(bed, &(cuda_row){.what = i ? "create and drop a buffer of 4 KiB, zeroed"
-                                                          : "create and drop a buffer of 4 KiB, uninitialized",
-                                                .unit = "us",
-                                                .scale = 1e6 / BUFFERS,
-                                                .most = 2,
-                                                .sides = {{NULL, create_khal, b, 0},
-                                                          {has_pool ? "cuMemAllocAsync" : NULL, create_pool, b, 0}}}) &&
-                  is_good;
+        is_good =
+            cuda_measure(
+                bed,
+                &(cuda_row){.what = i ? "create and drop a buffer of 4 KiB, zeroed"
+                                      : "create and drop a buffer of 4 KiB, uninitialized",
+                            .unit = "us",
+                            .scale = 1e6 / BUFFERS,
+                            .most = 2,
+                            .sides = {{NULL, create_khal, b, 0},
+                                      {has_pool ? "cuMemAllocAsync" : NULL, create_pool, b, 0}}}) &&
+            is_good;
     }
     return is_good;
 }
