@@ -10,6 +10,7 @@
  *   cu_cache.c     compiled modules on disk
  *   cu_module.c    modules and functions: which code, the JIT and its log, variants for large work-groups
  *   cu_launch.c    one dispatch as a launch: parameters, plain or virtual grid, occupancy
+ *   cu_plan.c      which node of a graph comes after which
  *   cu_graph.c     finished commands as a CUDA graph
  *   cu_queue.c     submit, tickets, results, timestamps, native callbacks
  *   cu_backend.c   the table
@@ -43,6 +44,12 @@ const cu_library* cu_library_open(char* reason, size_t reason_size);
 /* "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered" */
 const char* cu_describe(const cu_library* library, CUresult result, char* out, size_t size);
 
+typedef struct cu_block {
+    CUdeviceptr address; /* 0: none */
+    uint64_t size;       /* bytes, as it was asked for */
+    void* owner;         /* cu_memory.c's; NULL: the program's own memory */
+} cu_block;
+
 struct cu_device {
     khal_device* front;
     const cu_library* library;
@@ -63,6 +70,8 @@ struct cu_device {
     cu_memory* memory;
     cu_staging* staging;
     cu_queue* queue;
+    cu_block too_many;     /* a word that indirect grids in graphs set: cu_queue.c's */
+    struct cu_graph* dead; /* cu_graph.c: graphs that may still run and are no one's any more (lock) */
     atomic_bool is_lost; /* a sticky error was seen. It is set under the lock, and the front hears of it after that: whoever
                             holds the lock and finds it false may touch submissions */
     atomic_bool is_shared;    /* the program may put work of its own into `stream` */
@@ -70,12 +79,6 @@ struct cu_device {
 };
 
 typedef struct cu_pinned cu_pinned;
-
-typedef struct cu_block {
-    CUdeviceptr address; /* 0: none */
-    uint64_t size;       /* bytes, as it was asked for */
-    void* owner;         /* cu_memory.c's; NULL: the program's own memory */
-} cu_block;
 
 typedef struct cu_buffer {
     cu_block block;
@@ -185,6 +188,9 @@ CUresult cu_fill(cu_device* device, CUdeviceptr to, uint64_t size, const void* p
 
 /* ---- modules and functions (cu_module.c, cu_cache.c) -------------------------------------------- */
 
+/* Where the cache lies: `asked` (khal_device_desc.cache_path), or the platform's own folder where it is NULL; "" for none, and
+ * where there is no room for the path. */
+void cu_cache_folder(const char* asked, char* out, size_t size);
 /* A compiled module for these bytes, from disk; NULL: none, or it is broken. Free with khal__free(front, .., *out_size). */
 void* cu_cache_load(cu_device* device, const void* code, size_t size, uint32_t variant, size_t* out_size);
 /* Failures are no one's concern: the next load compiles again. */
@@ -213,6 +219,7 @@ typedef struct cu_function {
         uint8_t kind;    /* khal_arg_kind */
         uint32_t index;  /* of the binding or the local argument */
         uint32_t offset; /* values: in the push constants, bytes */
+        uint32_t size;   /* bytes that the entry point takes */
     }* parameters;       /* in the order of the entry point, without the last one of khalc's */
     khal__mutex lock;    /* of what is found out late: limits, occupancy */
     struct cu_occupancy {
@@ -239,7 +246,7 @@ cu_entry* cu_function_entry(khal_function* function, bool is_grid, uint32_t thre
 typedef struct cu_launch {
     CUfunction function;
     uint32_t grid[3], block[3], shared;
-    uint32_t parameter_count;
+    uint32_t parameter_count, last_size;
     void* parameters[CU_MOST_PARAMETERS];
     uint64_t words[CU_MOST_PARAMETERS]; /* addresses and local arguments */
     union {
@@ -252,17 +259,22 @@ CUresult cu_launch_make(cu_device* device, const khal__command* command, CUdevic
 
 /* ---- graphs (cu_graph.c) ------------------------------------------------------------------------- */
 
-/* Whether these commands can be a graph: dispatches, copies, fills and barriers alone, and the device has graphs. */
+/* Whether these commands run as a graph: finished ones that were submitted before, of dispatches, copies, fills and barriers
+ * alone, on a device that has graphs. (lock) */
 bool cu_graph_can(cu_device* device, const khal__submission* submission);
-/* Makes or updates the graph of submission->replay, and launches it into device->stream. (lock) */
-CUresult cu_graph_launch(cu_device* device, khal__submission* submission);
+/* Makes or updates the graph of submission->replay, and launches it into device->stream. `too_many`: pinned, the word that tells
+ * of indirect grids too large when the work is done; NULL: there are none. CUDA_ERROR_NOT_SUPPORTED: there is no graph of them,
+ * and nothing was launched. (lock) */
+CUresult cu_graph_launch(cu_device* device, khal__submission* submission, uint32_t* too_many);
 void cu_replay_destroy(khal_device* front, khal__replay* replay);
+/* Frees the graphs that no one has any more and whose last ticket is complete. (lock, entered) */
+void cu_graph_reap(cu_device* device, khal_ticket completed);
 
 /* ---- running (cu_queue.c) ------------------------------------------------------------------------ */
 
 khal_status cu_queue_open(cu_device* device);
 void cu_queue_stop(cu_device* device);  /* its thread; nothing is on its way any more */
-void cu_queue_close(cu_device* device);
+void cu_queue_close(cu_device* device); /* and what cu_graph.c has left */
 khal_status cu_submit(khal_device* front, khal__submission* submission);
 khal_ticket cu_completed(khal_device* front);
 khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout);
