@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-#define LEAST_COMMANDS 2u          /* one launch is as good as a graph of it */
-#define MOST_COPY (1ull << 31)     /* bytes of a copy node, which is one row */
-#define MOST_NODE_BYTES 8192u      /* of a node's parameters: more than a launch takes */
+#define MOST_COPY (1ull << 31) /* bytes of a copy node, which is one row */
+#define MOST_NODE_BYTES 8192u  /* of a node's parameters: more than a launch takes */
 
 typedef enum node_kind {
     NODE_KERNEL,
@@ -198,8 +197,7 @@ static bool can_be_node(const khal__command* command)
 bool cu_graph_can(cu_device* device, const khal__submission* submission)
 {
     khal__replay* replay = submission->replay;
-    if (replay == NULL || !device->has_graphs || submission->has_results || submission->has_native ||
-        submission->command_count < LEAST_COMMANDS)
+    if (replay == NULL || !device->has_graphs || submission->has_results || submission->has_native)
         return false;
     const cu_graph* graph = replay->impl;
     if (graph != NULL && replay->version == submission->version)
@@ -275,8 +273,6 @@ static bool keep_bytes(cu_device* device, cu_graph* graph, const node_state* sta
 typedef struct build {
     cu_device* device;
     cu_graph* graph;
-    CUgraphNode* joins;
-    uint32_t join_count;
     CUresult result;
 } build;
 
@@ -308,15 +304,10 @@ static bool add_node(void* user, uint32_t number, const uint32_t* after, uint32_
 {
     build* b = user;
     cu_graph* graph = b->graph;
-    CUgraphNode handles[CU_GRAPH_BRANCHES];
+    CUgraphNode handles[CU_PLAN_CHAINS_ALONE];
     for (uint32_t i = 0; i < after_count; ++i)
-        handles[i] = after[i] < graph->node_count ? graph->nodes[after[i]].handle : b->joins[after[i] - graph->node_count];
-    if (number < graph->node_count) {
-        b->result = add_command(b, &graph->nodes[number], handles, after_count);
-    } else {
-        b->result = b->device->f->GraphAddEmptyNode(&b->joins[b->join_count], graph->graph, handles, after_count);
-        ++b->join_count;
-    }
+        handles[i] = graph->nodes[after[i]].handle;
+    b->result = add_command(b, &graph->nodes[number], handles, after_count);
     return b->result == CUDA_SUCCESS;
 }
 
@@ -357,12 +348,8 @@ static CUresult fill_graph(cu_device* device, cu_graph* graph, const khal__submi
     const CUresult result = device->f->GraphCreate(&graph->graph, 0);
     if (result != CUDA_SUCCESS)
         return result;
-    const size_t joins_size = graph->node_count * sizeof(CUgraphNode); /* fewer joins than nodes */
-    build b = {device, graph, khal__alloc(device->front, joins_size, _Alignof(CUgraphNode)), 0, CUDA_SUCCESS};
-    if (b.joins == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    (void)cu_plan(graph->node_count, graph->stages, CU_GRAPH_BRANCHES, add_node, &b);
-    khal__free(device->front, b.joins, joins_size);
+    build b = {device, graph, CUDA_SUCCESS};
+    (void)cu_plan(graph->node_count, graph->stages, add_node, &b);
     if (b.result != CUDA_SUCCESS)
         return b.result;
     return device->f->GraphInstantiate(&graph->exec, graph->graph, 0);

@@ -5,10 +5,11 @@
 
 #define MOST_X 0x7fffffffu /* blocks of a launch */
 #define MOST_YZ 65535u
-/* Blocks of a virtual grid for each that the device runs at once. More even out work-groups of unequal length, and each costs a
- * start; where work-items meet at barriers, a block holds its multiprocessor for longer anyway. */
-#define WAVES 4u
-#define WAVES_WITH_BARRIERS 2u
+/* Blocks of a virtual grid for each that the device runs at once. More even out work-groups of unequal length, and hide what a
+ * block spends between two of them, at barriers above all; each costs a start even where there is nothing to do for it. On an
+ * H200 a tiled matrix multiplication takes 1.10, 1.03 and 1.01 of its plain time with 1, 4 and 8. */
+#define WAVES 2u
+#define WAVES_WITH_BARRIERS 8u
 
 static bool is_plain(const cu_function* function, const uint64_t group_count[3])
 {
@@ -33,6 +34,15 @@ static uint32_t dimensions(const uint64_t group_count[3], const uint32_t size[3]
     if (group_count[2] > 1 || size[2] > 1)
         return 3;
     return group_count[1] > 1 || size[1] > 1 ? 2 : 1;
+}
+
+static uint32_t is_exact(const khal__command* command)
+{
+    bool exact = true;
+    for (int i = 0; i < 3; ++i)
+        exact = exact && command->u.dispatch.global_size[i] ==
+                             command->u.dispatch.group_count[i] * command->u.dispatch.workgroup_size[i];
+    return exact;
 }
 
 /* Blocks of a virtual grid: as many as keep the device busy. */
@@ -138,7 +148,7 @@ CUresult cu_launch_make(cu_device* device, const khal__command* command, CUdevic
         if (function->is_foreign)
             return result;
         out->last_size = sizeof out->last.plain;
-        out->last.plain = (khal_ptx_plain){.work_dim = dimensions(count, size)};
+        out->last.plain = (khal_ptx_plain){.work_dim = dimensions(count, size), .is_exact = is_exact(command)};
         memcpy(out->last.plain.global_size, command->u.dispatch.global_size, sizeof out->last.plain.global_size);
     } else {
         uint32_t blocks = 0;
@@ -153,6 +163,7 @@ CUresult cu_launch_make(cu_device* device, const khal__command* command, CUdevic
             out->last.grid_arguments.too_many = too_many;
         } else {
             out->last.grid_arguments.work_dim = dimensions(count, size);
+            out->last.grid_arguments.is_exact = is_exact(command);
             memcpy(out->last.grid_arguments.group_count, count, sizeof out->last.grid_arguments.group_count);
             memcpy(out->last.grid_arguments.global_size, command->u.dispatch.global_size,
                    sizeof out->last.grid_arguments.global_size);
