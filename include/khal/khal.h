@@ -505,7 +505,7 @@ KHAL_API KHAL_MUST_USE khal_status khal_module_load_poll(khal_module* module);
 KHAL_API void khal_module_retain(khal_module* module);
 KHAL_API void khal_module_release(khal_module* module);
 /* Entry points, in the module's order; of foreign code those that its text or structure tells, none
- * of a cubin. */
+ * of a fatbin. */
 KHAL_API uint32_t khal_module_get_kernel_count(const khal_module* module);
 KHAL_API const char* khal_module_get_kernel_name(const khal_module* module,
                                                  uint32_t index); /* NULL beyond the count */
@@ -540,7 +540,9 @@ typedef struct khal_function_desc {
  * binding (in that order), push constant size, work-group size. One that is given must agree with
  * it. PTX, cubin and MSL need one, and so does code whose binding numbers are no plain numbers,
  * whose bindings are no buffers, or whose push constants are of unknown size: bindings, a push
- * constant size, or both. WGSL has its push constants as var<immediate>, which few devices have, or,
+ * constant size, or both. Of PTX and cubins, parameters that are no bindings are values: they take the
+ * push constants in their order, each where its alignment has it (which of a cubin is the largest that
+ * size and place in the parameters allow), as in a C structure of them. WGSL has its push constants as var<immediate>, which few devices have, or,
  * anywhere, as the uniform buffer of group 0 whose binding is the next after the others of that
  * group (0 where there are none); push_constant_size then tells their size. Errors: ENTRY_POINT
  * (lists those that exist), FUNCTION_LAYOUT, FUNCTION_LIMIT, FUNCTION_COMPILE, SPECIALIZATION, and

@@ -114,6 +114,14 @@ typedef enum khal__scalar {
     KHAL__SCALAR_FLOAT,
 } khal__scalar;
 
+/* A parameter of a foreign kernel of the CUDA kind, in the order of its entry point. */
+typedef struct khal__parameter {
+    uint32_t kind;        /* khal_arg_kind: the address of a buffer (BUFFER, CONSTANT), or a VALUE */
+    uint32_t index;       /* buffers: of the binding */
+    uint32_t offset;      /* values: in the push constants, bytes */
+    uint32_t size, align; /* bytes */
+} khal__parameter;
+
 /* What kernels may count on: the alignment of a buffer's first byte, host memory excepted, and of
  * local arguments. */
 #define KHAL__MEMORY_ALIGN 128u
@@ -249,6 +257,13 @@ bool khal__module_binding(khal_module* module, uint32_t group, uint32_t binding,
 bool khal__module_has_immediates(khal_module* module);
 /* Of a foreign module's constant `id`; UNKNOWN too where it has none. */
 khal__scalar khal__module_specialization(khal_module* module, uint32_t id);
+/* Of a function of foreign PTX, and of a cubin that tells. False: the code does not tell (a fatbin). */
+bool khal__function_parameters(khal_function* function, const khal__parameter** out_parameters,
+                               uint32_t* out_count);
+/* Where only the driver knows them: fills kind, index and offset of parameters whose size and align are given, as the layout
+ * in `desc` says, or fails with FUNCTION_LAYOUT. */
+khal_status khal__function_lay_out(khal_function* function, const khal_function_desc* desc,
+                                   khal__parameter* parameters, uint32_t count);
 uint32_t khal__function_index(khal_function* function); /* in the library's kernels */
 const khal_kernel_info* khal__function_kernel(khal_function* function);
 

@@ -1,5 +1,5 @@
 /* The front's own structures. Order of the files: error, spans, allocator, registry, object,
- * device, buffer, slice, text, spirv, foreign, reflect, module, function, kernels, recording, hazards, grid, dispatch,
+ * device, buffer, slice, text, spirv, cubin, foreign, reflect, module, function, kernels, recording, hazards, grid, dispatch,
  * encoder, timestamps, readback, submit, commands, transfer, interop; each may use those before it,
  * and what this header declares of those after it.
  *
@@ -312,7 +312,10 @@ struct khal_function {
     uint32_t work_dim_hint;
     bool clips;       /* surplus work-items of a thread count do not run */
     atomic_uint hint; /* as khal_buffer.hint */
-    void* memory;     /* foreign: info, its args and strings; and the bindings */
+    bool has_parameters; /* foreign: it is known which there are */
+    khal__parameter* parameters;
+    uint32_t parameter_count;
+    void* memory;     /* foreign: info, its args and strings, parameters; and the bindings */
     size_t memory_size;
     khal_function_desc desc; /* until it is created */
     void* desc_memory;

@@ -1,5 +1,6 @@
 /* Foreign code: which format it is in, and what entry points it has. */
 #include "core.h"
+#include "cubin.h"
 #include "spirv.h"
 #include "text.h"
 
@@ -242,6 +243,7 @@ bool khal__foreign_visit(uint32_t format, const void* code, size_t size,
     case KHAL_FORMAT_SPIRV: return visit_spirv(code, size / 4, visitor);
     case KHAL_FORMAT_WGSL: return visit_wgsl(t, visitor);
     case KHAL_FORMAT_PTX: return visit_named(t, ".", "entry", visitor);
+    case KHAL_FORMAT_CUBIN: return khal__cubin_visit(code, size, visitor);
     case KHAL_FORMAT_MSL: return visit_named(t, "kernel", "void", visitor);
     default: return true;
     }

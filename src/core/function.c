@@ -179,10 +179,56 @@ static khal_status check_against(khal_device* device, const khal_function_desc* 
     return KHAL_OK;
 }
 
+/* What each parameter is, by a layout whose bindings are numbers of parameters and whose push constants are all the others,
+ * in order, each where its alignment has it. Fills *out_size with the bytes of these. NULL, or `what`: what does not fit. */
+static const char* lay_out_parameters(const khal_function_desc* desc, khal__parameter* parameters, uint32_t count,
+                                      uint32_t* out_size, char* what, size_t what_size)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        parameters[i].kind = KHAL_ARG_VALUE;
+    for (uint32_t i = 0; i < desc->binding_count; ++i) {
+        const khal_binding_desc* binding = &desc->bindings[i];
+        if (binding->group != 0)
+            snprintf(what, what_size, "binding %u is of group %u; parameters have no groups", i, binding->group);
+        else if (binding->binding >= count)
+            snprintf(what, what_size, "binding %u is parameter %u; the kernel has %u parameters", i, binding->binding,
+                     count);
+        else if (parameters[binding->binding].size != sizeof(uint64_t))
+            snprintf(what, what_size, "binding %u is parameter %u, which has %u bytes; an address takes %u", i,
+                     binding->binding, parameters[binding->binding].size, (unsigned)sizeof(uint64_t));
+        else {
+            parameters[binding->binding].kind = binding->kind != 0 ? binding->kind : (uint32_t)KHAL_ARG_BUFFER;
+            parameters[binding->binding].index = i;
+            continue;
+        }
+        return what;
+    }
+    uint64_t size = 0;
+    uint32_t largest_align = 1;
+    for (uint32_t i = 0; i < count; ++i) {
+        khal__parameter* parameter = &parameters[i];
+        if (parameter->kind != KHAL_ARG_VALUE)
+            continue;
+        size = (size + parameter->align - 1) / parameter->align * parameter->align;
+        parameter->offset = (uint32_t)size;
+        size += parameter->size;
+        if (parameter->align > largest_align)
+            largest_align = parameter->align;
+    }
+    /* A structure of them may end in padding. */
+    const uint64_t padded = (size + largest_align - 1) / largest_align * largest_align;
+    *out_size = (uint32_t)size;
+    if (desc->push_constant_size == 0 || (desc->push_constant_size >= size && desc->push_constant_size <= padded))
+        return NULL;
+    snprintf(what, what_size, "the parameters that are no bindings take %u bytes of push constants; the layout has %u",
+             *out_size, desc->push_constant_size);
+    return what;
+}
+
 /* Fills what `desc` leaves open from the code, and checks the rest against it. */
 static khal_status complete_foreign(khal_device* device, const khal_module* module,
                                     khal_function_desc* desc, const char* name,
-                                    const khal__reflection* reflection)
+                                    khal__reflection* reflection)
 {
     if (desc->bindings == NULL && desc->binding_count > 0)
         return khal__fail_null(device, desc->label, "bindings");
@@ -211,6 +257,16 @@ static khal_status complete_foreign(khal_device* device, const khal_module* modu
         const khal_status status = check_against(device, desc, name, reflection);
         if (status != KHAL_OK)
             return status;
+    }
+    if (reflection->has_parameters) {
+        char what[160];
+        uint32_t size = 0;
+        const char* problem = lay_out_parameters(desc, reflection->parameters, reflection->parameter_count, &size, what,
+                                                 sizeof what);
+        if (problem != NULL)
+            return fail_layout(device, desc, name, problem);
+        if (desc->push_constant_size == 0)
+            desc->push_constant_size = size;
     }
     const uint32_t* known = reflection->workgroup_size;
     for (uint32_t i = 0; i < module->kernel_count && known[0] == 0; ++i)
@@ -437,6 +493,7 @@ static khal_status make(khal_module* module, uint32_t index, const khal_function
     take(NULL, &size, binding_count * sizeof(khal__binding));
     if (is_foreign)
         lay_out_info(NULL, &size, desc, name, reflection);
+    take(NULL, &size, reflection->parameter_count * sizeof(khal__parameter));
     lay_out_desc(NULL, &desc_size, desc, name, NULL);
     khal_function* function = khal__alloc_zeroed(device, function_size(device), KHAL__IMPL_ALIGN);
     if (function == NULL)
@@ -457,6 +514,13 @@ static khal_status make(khal_module* module, uint32_t index, const khal_function
     function->bindings = take(function->memory, &used, binding_count * sizeof(khal__binding));
     function->info = is_foreign ? lay_out_info(function->memory, &used, desc, name, reflection)
                                 : &module->kernels[index];
+    function->has_parameters = reflection->has_parameters;
+    if (reflection->has_parameters && reflection->parameter_count > 0) {
+        const size_t parameters_size = reflection->parameter_count * sizeof(khal__parameter);
+        function->parameters = take(function->memory, &used, parameters_size);
+        function->parameter_count = reflection->parameter_count;
+        memcpy(function->parameters, reflection->parameters, parameters_size);
+    }
     used = 0;
     lay_out_desc(function->desc_memory, &used, desc, name, &function->desc);
     fill_bindings(function);
@@ -581,6 +645,28 @@ khal_module* khal__function_module(khal_function* function)
 {
     return function->module;
 }
+bool khal__function_parameters(khal_function* function, const khal__parameter** out_parameters,
+                               uint32_t* out_count)
+{
+    *out_parameters = function->parameters;
+    *out_count = function->parameter_count;
+    return function->has_parameters;
+}
+
+khal_status khal__function_lay_out(khal_function* function, const khal_function_desc* desc,
+                                   khal__parameter* parameters, uint32_t count)
+{
+    char what[160];
+    uint32_t size = 0;
+    const char* problem = lay_out_parameters(desc, parameters, count, &size, what, sizeof what);
+    if (problem == NULL && size > 0 && desc->push_constant_size == 0) {
+        snprintf(what, sizeof what, "the parameters that are no bindings take %u bytes of push constants; the layout has 0",
+                 size);
+        problem = what;
+    }
+    return problem == NULL ? KHAL_OK : fail_layout(function->object.device, desc, function->info->name, problem);
+}
+
 uint32_t khal__function_index(khal_function* function)
 {
     return function->index;

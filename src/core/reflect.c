@@ -4,6 +4,17 @@
 
 enum { MOST_BINDINGS = 1000, FIRST_CAPACITY = 16 };
 
+static void free_bindings(khal_device* device, khal__reflection* r)
+{
+    if (r->bindings != NULL)
+        khal__free(device, r->bindings, r->capacity * sizeof *r->bindings);
+    if (r->names != NULL)
+        khal__free(device, r->names, r->capacity * sizeof *r->names);
+    r->bindings = NULL;
+    r->names = NULL;
+    r->binding_count = r->capacity = 0;
+}
+
 /* Room for one more; false: out of memory. */
 static bool grow(khal_device* device, khal__reflection* r)
 {
@@ -24,7 +35,7 @@ static bool grow(khal_device* device, khal__reflection* r)
         memcpy(bindings, r->bindings, count * sizeof *bindings);
         memcpy(names, r->names, count * sizeof *names);
     }
-    khal__reflection_free(device, r);
+    free_bindings(device, r);
     r->bindings = bindings;
     r->names = names;
     r->binding_count = count;
@@ -86,13 +97,11 @@ void khal__reflection_take_push(khal__reflection* r)
 
 void khal__reflection_free(khal_device* device, khal__reflection* r)
 {
-    if (r->bindings != NULL)
-        khal__free(device, r->bindings, r->capacity * sizeof *r->bindings);
-    if (r->names != NULL)
-        khal__free(device, r->names, r->capacity * sizeof *r->names);
-    r->bindings = NULL;
-    r->names = NULL;
-    r->binding_count = r->capacity = 0;
+    free_bindings(device, r);
+    if (r->parameters != NULL)
+        khal__free(device, r->parameters, r->parameter_count * sizeof *r->parameters);
+    r->parameters = NULL;
+    r->parameter_count = 0;
 }
 
 khal_status khal__reflect(khal_device* device, const khal_code* code, const char* entry_point,
@@ -104,9 +113,15 @@ khal_status khal__reflect(khal_device* device, const khal_code* code, const char
         status = khal__reflect_spirv(device, code->bytes, code->size / 4, entry_point, out);
     else if (code->format == KHAL_FORMAT_WGSL)
         status = khal__reflect_wgsl(device, code->bytes, code->size, entry_point, out);
+    else if (code->format == KHAL_FORMAT_PTX)
+        status = khal__reflect_ptx(device, code->bytes, code->size, entry_point, out);
+    else if (code->format == KHAL_FORMAT_CUBIN)
+        status = khal__reflect_cubin(device, code->bytes, code->size, entry_point, out);
     else
         out->problem = "the code does not tell its bindings";
-    if (status != KHAL_OK || out->problem != NULL)
+    if (status != KHAL_OK)
         khal__reflection_free(device, out);
+    else if (out->problem != NULL)
+        free_bindings(device, out);
     return status;
 }

@@ -12,6 +12,9 @@ typedef struct khal__reflection {
     uint32_t binding_count, capacity;
     uint32_t push_constant_size, local_memory_size; /* bytes */
     uint32_t workgroup_size[3];                     /* 0: the code does not tell */
+    bool has_parameters;         /* PTX, cubin: the entry point's parameters are known */
+    khal__parameter* parameters; /* their size and align alone */
+    uint32_t parameter_count;
 } khal__reflection;
 
 /* KHAL_OUT_OF_MEMORY (without khal__fail) or KHAL_OK; then khal__reflection_free lets go of it.
@@ -23,6 +26,10 @@ khal_status khal__reflect_spirv(khal_device* device, const uint32_t* words, size
                                 const char* entry_point, khal__reflection* out);
 khal_status khal__reflect_wgsl(khal_device* device, const char* text, size_t size,
                                const char* entry_point, khal__reflection* out);
+khal_status khal__reflect_ptx(khal_device* device, const char* text, size_t size,
+                              const char* entry_point, khal__reflection* out);
+khal_status khal__reflect_cubin(khal_device* device, const void* code, size_t size,
+                                const char* entry_point, khal__reflection* out);
 /* Of WGSL, whatever the entry point: how it declares a buffer (false: it does not, or not with
  * plain numbers), and whether it has var<immediate>. */
 bool khal__wgsl_binding(khal_device* device, const char* text, size_t size, uint32_t group,

@@ -396,7 +396,7 @@ static void loading_in_steps(void** state)
     OK(khal_module_load_begin(device, &(khal_module_desc){.code = ptx, .code_size = sizeof ptx},
                               &module));
     OK(khal_function_create_begin(
-        module, &(khal_function_desc){.entry_point = "first", .push_constant_size = 4}, &function));
+        module, &(khal_function_desc){.entry_point = "first", .push_constant_size = 8}, &function));
     khal_module_release(module);
     khal_function_release(function);
     atomic_store(&control->pending_polls, 0);

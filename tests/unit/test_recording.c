@@ -279,7 +279,7 @@ static void push_constants_as_large_as_the_device_takes(void** state)
 {
     (void)state;
     static char wide[4096];
-    static const char ptx[] = ".version 7.0\n.target sm_50\n.visible .entry k() { ret; }";
+    static const char ptx[] = ".version 7.0\n.target sm_50\n.visible .entry k(.param .align 4 .b8 p[4096]) { ret; }";
     khal_module* module;
     khal_function* function;
     memset(wide, 'w', sizeof wide);
