@@ -1,7 +1,8 @@
 /* The types of the kernel language. All may alias, so that pointer casts mean what they mean in
  * OpenCL C's usage, whatever the flags. A half is its bits; three lanes are stored as four.
  * khal_float4_u is a float4 in memory whose address is only as aligned as a float: what pointers to
- * vectors point to. */
+ * vectors point to. Not on PTX, where the machine loads a float4 whole from aligned addresses alone,
+ * which is what OpenCL C asks of such pointers. */
 #ifndef KHAL_C_TYPES_H
 #define KHAL_C_TYPES_H
 
@@ -23,15 +24,20 @@ typedef uint16_t khal_half __attribute__((may_alias));
 typedef float khal_float __attribute__((may_alias));
 typedef double khal_double __attribute__((may_alias));
 
-#define KHAL_C_VECTOR(T, n, lanes)                                                               \
+#ifdef __NVPTX__
+#define KHAL_C_UNALIGNED(T)
+#else
+#define KHAL_C_UNALIGNED(T) __attribute__((aligned(sizeof(khal_##T)), may_alias))
+#endif
+#define KHAL_C_VECTOR(T, n, lanes)                                                                 \
     typedef khal_##T khal_##T##n                                                                   \
         __attribute__((vector_size(lanes * sizeof(khal_##T)), may_alias));                         \
-    typedef khal_##T##n khal_##T##n##_u __attribute__((aligned(sizeof(khal_##T)), may_alias));
-#define KHAL_C_VECTORS(T)                                                                        \
-    KHAL_C_VECTOR(T, 2, 2)                                                                       \
-    KHAL_C_VECTOR(T, 3, 4)                                                                       \
-    KHAL_C_VECTOR(T, 4, 4)                                                                       \
-    KHAL_C_VECTOR(T, 8, 8)                                                                       \
+    typedef khal_##T##n khal_##T##n##_u KHAL_C_UNALIGNED(T);
+#define KHAL_C_VECTORS(T)                                                                          \
+    KHAL_C_VECTOR(T, 2, 2)                                                                         \
+    KHAL_C_VECTOR(T, 3, 4)                                                                         \
+    KHAL_C_VECTOR(T, 4, 4)                                                                         \
+    KHAL_C_VECTOR(T, 8, 8)                                                                         \
     KHAL_C_VECTOR(T, 16, 16)
 
 KHAL_C_VECTORS(char)
