@@ -6,7 +6,7 @@
  *   cu_memory.c    device memory: small blocks from slabs of ours, large ones from the driver; pinned and registered host
  *                  memory
  *   cu_staging.c   between pageable memory and the device: a pinned ring, filled and emptied by several threads
- *   cu_buffer.c    buffers: write, read, map (pinned shadow)
+ *   cu_buffer.c    buffers: write, read, map (a shadow)
  *   cu_cache.c     compiled modules on disk
  *   cu_module.c    modules and functions: which code, the JIT and its log, variants for large work-groups
  *   cu_launch.c    one dispatch as a launch: parameters, plain or virtual grid, occupancy
@@ -86,9 +86,8 @@ typedef struct cu_buffer {
     atomic_bool is_blank; /* to be zeroed before its first use (cu_buffer_settle); set back under the lock */
     uint64_t upload;      /* number of the last host write or zeroing that went into device->stream (lock) */
     /* While it is mapped: */
-    cu_pinned* pinned;    /* of the shadow; NULL: khal__alloc's */
-    char* shadow;         /* the range's bytes as the program sees them */
-    char* twin;           /* as they were last read or flushed; where it is mapped for writing */
+    char* shadow; /* the range's bytes as the program sees them; not of `host` */
+    char* twin;   /* as they were last read or flushed; where it is mapped for writing */
     uint64_t mapped_offset, mapped_size;
     khal_ticket agreed_ticket; /* twin is what the buffer holds unless work or a write came after these two */
     uint64_t agreed_upload;
@@ -135,7 +134,7 @@ void cu_memory_close(cu_device* device);
 /* Undefined contents, aligned to KHAL__MEMORY_ALIGN and 256. Without khal__fail. Thread-safe, without device->lock. When the
  * driver has none, what is kept for later is given back first. size is not 0. */
 CUresult cu_memory_take(cu_device* device, uint64_t size, cu_block* out);
-void cu_memory_give(cu_device* device, cu_block* block); /* no work uses it */
+void cu_memory_give(cu_device* device, cu_block* block); /* likewise; no work uses it */
 /* Pinned memory that the device can reach, in classes of powers of two, reused. NULL: none. Thread-safe. */
 struct cu_pinned {
     char* host;
@@ -182,6 +181,7 @@ khal_status cu_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t 
 void cu_buffer_unmap(khal_buffer* buffer);
 /* New buffers are zeroed when they are used first. Before anything of the submission goes into the stream. (lock) */
 CUresult cu_buffer_settle(cu_device* device, const khal__submission* submission);
+khal_status cu_buffer_settle_one(khal_buffer* buffer); /* the same for one of them, without the lock */
 /* Fills of any pattern of 1, 2, 4, 8 or 16 bytes into a stream. (lock) */
 CUresult cu_fill(cu_device* device, CUdeviceptr to, uint64_t size, const void* pattern, uint32_t pattern_size,
                  CUstream stream);
