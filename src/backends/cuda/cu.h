@@ -114,6 +114,7 @@ typedef struct cu_scope {
     bool pushed;
 } cu_scope;
 bool cu_enter(cu_device* device, cu_scope* scope);
+bool cu_try_enter(cu_device* device, cu_scope* scope); /* the same, but the device is not lost; under any lock */
 void cu_leave(cu_device* device, cu_scope scope);
 
 /* Whether the driver will answer with `result` for ever from now on. */
@@ -134,7 +135,7 @@ void cu_memory_close(cu_device* device);
 /* Undefined contents, aligned to KHAL__MEMORY_ALIGN and 256. Without khal__fail. Thread-safe, without device->lock. When the
  * driver has none, what is kept for later is given back first. size is not 0. */
 CUresult cu_memory_take(cu_device* device, uint64_t size, cu_block* out);
-void cu_memory_give(cu_device* device, cu_block* block); /* likewise; no work uses it */
+void cu_memory_give(cu_device* device, cu_block* block); /* no work uses it */
 /* Pinned memory that the device can reach, in classes of powers of two, reused. NULL: none. Thread-safe. */
 struct cu_pinned {
     char* host;

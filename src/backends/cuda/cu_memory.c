@@ -234,7 +234,7 @@ static void trim(cu_device* device, uint32_t size_class)
 {
     cu_memory* memory = device->memory;
     cu_scope scope;
-    if (!cu_enter(device, &scope))
+    if (!cu_try_enter(device, &scope))
         return;
     const bool idle = is_idle(device);
     cu_slab* slabs = NULL;
@@ -297,7 +297,7 @@ static CUresult take_class(cu_device* device, uint32_t size_class, cu_block* out
         if (is_taken || result != CUDA_SUCCESS)
             return is_taken ? CUDA_SUCCESS : result;
         cu_scope scope;
-        if (!cu_enter(device, &scope))
+        if (!cu_try_enter(device, &scope))
             return CUDA_ERROR_INVALID_CONTEXT;
         result = make_slab(device, size_class);
         cu_leave(device, scope);
@@ -348,7 +348,7 @@ static CUresult take_large(cu_device* device, uint64_t size, cu_block* out)
         if (large == NULL)
             return CUDA_ERROR_OUT_OF_MEMORY;
         *large = (cu_large){.size = size};
-        if (cu_enter(device, &scope)) {
+        if (cu_try_enter(device, &scope)) {
             result = driver_take(device, size, &large->address);
             cu_leave(device, scope);
         } else {
@@ -497,7 +497,7 @@ cu_pinned* cu_pinned_take(cu_device* device, uint64_t size)
     size = pinned_size(size);
     cu_pinned* pinned = pinned_kept(device->memory, size);
     cu_scope scope;
-    if (pinned == NULL && cu_enter(device, &scope)) {
+    if (pinned == NULL && cu_try_enter(device, &scope)) {
         pinned = make_pinned(device, size);
         cu_leave(device, scope);
     }
@@ -519,7 +519,7 @@ void cu_pinned_give(cu_device* device, cu_pinned* pinned)
     }
     khal__mutex_unlock(&memory->lock);
     cu_scope scope;
-    if (!stays && cu_enter(device, &scope)) {
+    if (!stays && cu_try_enter(device, &scope)) {
         free_pinned(device, pinned);
         cu_leave(device, scope);
     } else if (!stays) {
@@ -605,7 +605,7 @@ CUresult cu_host_register(cu_device* device, void* memory, uint64_t size, CUdevi
     cu_scope scope;
     if (size > UINTPTR_MAX - address - HOST_PAGE)
         return CUDA_ERROR_INVALID_VALUE;
-    if (!cu_enter(device, &scope))
+    if (!cu_try_enter(device, &scope))
         return CUDA_ERROR_INVALID_CONTEXT;
     khal__mutex_lock(&device->memory->host_lock);
     const CUresult result = use_regions(device, address, address & ~(HOST_PAGE - 1),
@@ -619,7 +619,7 @@ void cu_host_unregister(cu_device* device, void* memory, uint64_t size)
 {
     const uintptr_t address = (uintptr_t)memory;
     cu_scope scope;
-    const bool is_current = cu_enter(device, &scope);
+    const bool is_current = cu_try_enter(device, &scope);
     khal__mutex_lock(&device->memory->host_lock);
     drop_regions(device, address & ~(HOST_PAGE - 1), (address + (uintptr_t)size + HOST_PAGE - 1) & ~(HOST_PAGE - 1));
     khal__mutex_unlock(&device->memory->host_lock);

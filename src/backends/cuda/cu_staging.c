@@ -320,7 +320,7 @@ static void help(void* user)
         ++transfer->helpers;
         khal__mutex_unlock(&staging->lock);
         cu_scope scope;
-        const bool is_current = cu_enter(device, &scope);
+        const bool is_current = cu_try_enter(device, &scope);
         if (is_current) {
             run_pieces(device, transfer);
             cu_leave(device, scope);
