@@ -164,6 +164,79 @@ void khal__thread_yield(void)
     SwitchToThread();
 }
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static bool is_folder(const char* path)
+{
+    DWORD attributes = GetFileAttributesA(path);
+    return attributes != INVALID_FILE_ATTRIBUTES && (attributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+}
+
+bool khal__folder_make(const char* path)
+{
+    char part[MAX_PATH];
+    size_t length = strlen(path);
+    if (length == 0 || length >= sizeof part) {
+        return false;
+    }
+    if (is_folder(path)) {
+        return true;
+    }
+    memcpy(part, path, length + 1);
+    for (size_t i = 1; i < length; i++) {
+        char c = part[i];
+        if (c == '/' || c == '\\') {
+            part[i] = '\0';
+            (void)CreateDirectoryA(part, NULL); /* what can't be shows at the end */
+            part[i] = c;
+        }
+    }
+    return CreateDirectoryA(path, NULL) || is_folder(path);
+}
+
+void khal__folder_visit(const char* path, khal__file_fn visit, void* user)
+{
+    char pattern[MAX_PATH];
+    size_t length = strlen(path);
+    if (length + 3 > sizeof pattern) {
+        return;
+    }
+    memcpy(pattern, path, length);
+    memcpy(pattern + length, "/*", 3);
+    WIN32_FIND_DATAA found;
+    HANDLE search = FindFirstFileA(pattern, &found);
+    if (search == INVALID_HANDLE_VALUE) {
+        return;
+    }
+    bool goes_on = true;
+    do {
+        if ((found.dwFileAttributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT)) != 0) {
+            continue;
+        }
+        uint64_t size = (uint64_t)found.nFileSizeHigh << 32 | found.nFileSizeLow;
+        uint64_t ticks = (uint64_t)found.ftLastWriteTime.dwHighDateTime << 32 | found.ftLastWriteTime.dwLowDateTime;
+        /* of 100 ns since 1601; since 1970 it fits as ns */
+        uint64_t modified = (ticks - 116444736000000000ull) * 100;
+        goes_on = visit(user, found.cFileName, size, modified);
+    } while (goes_on && FindNextFileA(search, &found));
+    FindClose(search);
+}
+
+bool khal__file_replace(const char* from, const char* to)
+{
+    return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
+}
+
+void khal__file_remove(const char* path)
+{
+    (void)DeleteFileA(path);
+}
+
+uint64_t khal__process_id(void)
+{
+    return GetCurrentProcessId();
+}
+
 /* ---- dynamic libraries ----------------------------------------------------------------------- */
 
 void* khal__library_open(const char* name)

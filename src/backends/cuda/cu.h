@@ -196,6 +196,8 @@ void cu_cache_folder(const char* asked, char* out, size_t size);
 void* cu_cache_load(cu_device* device, const void* code, size_t size, uint32_t variant, size_t* out_size);
 /* Failures are no one's concern: the next load compiles again. */
 void cu_cache_store(cu_device* device, const void* code, size_t size, uint32_t variant, const void* cubin, size_t cubin_size);
+/* Removes the oldest modules until no more than `most` bytes are left, and what killed writers left behind. */
+void cu_cache_trim(const char* folder, uint64_t most);
 
 typedef struct cu_module {
     CUmodule handle;
@@ -263,10 +265,9 @@ CUresult cu_launch_make(cu_device* device, const khal__command* command, CUdevic
 /* Whether these commands run as a graph: finished ones that were submitted before, of dispatches, copies, fills and barriers
  * alone, on a device that has graphs. (lock) */
 bool cu_graph_can(cu_device* device, const khal__submission* submission);
-/* Makes or updates the graph of submission->replay, and launches it into device->stream. `too_many`: pinned, the word that tells
- * of indirect grids too large when the work is done; NULL: there are none. CUDA_ERROR_NOT_SUPPORTED: there is no graph of them,
- * and nothing was launched. (lock) */
-CUresult cu_graph_launch(cu_device* device, khal__submission* submission, uint32_t* too_many);
+/* Makes or updates the graph of submission->replay, and launches it into device->stream. Its indirect dispatches tell of grids
+ * too large in device->too_many. CUDA_ERROR_NOT_SUPPORTED: there is no graph of them, and nothing was launched. (lock) */
+CUresult cu_graph_launch(cu_device* device, khal__submission* submission);
 void cu_replay_destroy(khal_device* front, khal__replay* replay);
 /* Frees the graphs that no one has any more and whose last ticket is complete. (lock, entered) */
 void cu_graph_reap(cu_device* device, khal_ticket completed);

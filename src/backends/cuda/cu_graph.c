@@ -52,7 +52,6 @@ typedef struct cu_graph {
     bool is_refused; /* the version held can't be a graph */
     char* bytes;     /* the parameters that each node has */
     size_t size, capacity;
-    bool is_indirect;
     khal_ticket last; /* of its launches */
     struct cu_graph* next;
 } cu_graph;
@@ -332,7 +331,6 @@ static bool list_nodes(cu_device* device, cu_graph* graph, const khal__submissio
             stage = c->kind == KHAL__COMMAND_BARRIER ? at : stage; /* barriers in a row are one */
             continue;
         }
-        graph->is_indirect = graph->is_indirect || (c->kind == KHAL__COMMAND_DISPATCH && c->u.dispatch.is_indirect);
         graph->stages[at] = stage;
         graph->nodes[at++] = (graph_node){.command = c};
     }
@@ -436,7 +434,7 @@ static CUresult update(cu_device* device, khal__submission* submission)
     return CUDA_SUCCESS;
 }
 
-CUresult cu_graph_launch(cu_device* device, khal__submission* submission, uint32_t* too_many)
+CUresult cu_graph_launch(cu_device* device, khal__submission* submission)
 {
     const cu_functions* f = device->f;
     khal__replay* replay = submission->replay;
@@ -448,17 +446,11 @@ CUresult cu_graph_launch(cu_device* device, khal__submission* submission, uint32
     }
     if (result != CUDA_SUCCESS)
         return result;
-    /* One word serves all graphs, since they run one after the other: cleared before, and copied out behind. */
     cu_graph* graph = replay->impl;
-    const bool tells = graph->is_indirect && too_many != NULL;
-    if (tells)
-        result = f->MemsetD32Async(device->too_many.address, 0, 1, device->stream);
+    result = f->GraphLaunch(graph->exec, device->stream);
     if (result == CUDA_SUCCESS)
-        result = f->GraphLaunch(graph->exec, device->stream);
-    if (result != CUDA_SUCCESS)
-        return result;
-    graph->last = submission->ticket;
-    return tells ? f->MemcpyDtoHAsync(too_many, device->too_many.address, sizeof *too_many, device->stream) : CUDA_SUCCESS;
+        graph->last = submission->ticket;
+    return result;
 }
 
 void cu_replay_destroy(khal_device* front, khal__replay* replay)
