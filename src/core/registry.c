@@ -8,6 +8,12 @@
 #define CPU_TABLE NULL
 #endif
 
+#ifndef KHAL_WITHOUT_CUDA
+#define CUDA_TABLE &khal__cuda_backend
+#else
+#define CUDA_TABLE NULL
+#endif
+
 #ifndef KHAL_WITHOUT_WEBGPU
 #define WEBGPU_TABLE &khal__webgpu_backend
 #else
@@ -16,9 +22,9 @@
 
 /* In order of preference; one without a table is known by name and not part of this build. */
 const khal__known_backend khal__known_backends[] = {
-    {KHAL_BACKEND_CUDA, "cuda", NULL},     {KHAL_BACKEND_METAL, "metal", NULL},
-    {KHAL_BACKEND_VULKAN, "vulkan", NULL}, {KHAL_BACKEND_WEBGPU, "webgpu", WEBGPU_TABLE},
-    {KHAL_BACKEND_CPU, "cpu", CPU_TABLE},  {KHAL_BACKEND_NOOP, "noop", &khal__noop_backend},
+    {KHAL_BACKEND_CUDA, "cuda", CUDA_TABLE}, {KHAL_BACKEND_METAL, "metal", NULL},
+    {KHAL_BACKEND_VULKAN, "vulkan", NULL},   {KHAL_BACKEND_WEBGPU, "webgpu", WEBGPU_TABLE},
+    {KHAL_BACKEND_CPU, "cpu", CPU_TABLE},    {KHAL_BACKEND_NOOP, "noop", &khal__noop_backend},
     {KHAL_BACKEND_AUTO, NULL, NULL},
 };
 
