@@ -382,65 +382,53 @@ static khal_status create_kernel(khal_function* function, const khal_function_de
     return cu_check(device, result, KHAL_ERROR_FUNCTION_COMPILE, desc->label, info->name);
 }
 
-/* Where the entry point has its parameters, and how large they are, as the driver tells. */
-static CUresult ask_parameter(cu_device* device, const cu_function* cu, uint32_t index, uint32_t* out_size)
+/* The parameters of a kernel whose code does not tell them, from the driver. CUDA_ERROR_NOT_SUPPORTED: from a newer one. */
+static CUresult ask_parameters(cu_device* device, const cu_function* cu, khal__parameter out[CU_MOST_PARAMETERS], uint32_t* out_count)
 {
-    size_t offset = 0, size = 0;
+    *out_count = 0;
     if (device->f->FuncGetParamInfo == NULL)
         return CUDA_ERROR_NOT_SUPPORTED;
-    const CUresult result = device->f->FuncGetParamInfo(cu->plain.handle, index, &offset, &size);
-    *out_size = size <= UINT32_MAX ? (uint32_t)size : UINT32_MAX;
-    return result;
+    while (*out_count < CU_MOST_PARAMETERS) {
+        size_t offset = 0, size = 0;
+        const CUresult result = device->f->FuncGetParamInfo(cu->plain.handle, *out_count, &offset, &size);
+        if (result == CUDA_ERROR_INVALID_VALUE) /* beyond the last */
+            return CUDA_SUCCESS;
+        if (result != CUDA_SUCCESS)
+            return result;
+        /* The largest alignment that its size and place allow. */
+        const size_t both = offset | size | 16;
+        out[(*out_count)++] = (khal__parameter){.size = (uint32_t)size, .align = (uint32_t)(both & (~both + 1u))};
+    }
+    return CUDA_SUCCESS;
 }
 
-/* The binding that is parameter `index`, or `binding_count`. */
-static uint32_t find_binding(const khal_function_desc* desc, uint32_t index)
+/* Bindings alone need no sizes: they are the first parameters. */
+static khal_status guess_parameters(khal_function* function, const khal_function_desc* desc, khal__parameter* out,
+                                    uint32_t* out_count)
 {
-    uint32_t i = 0;
-    while (i < desc->binding_count && desc->bindings[i].binding != index)
-        ++i;
-    return i;
+    if (desc->push_constant_size > 0)
+        return khal__fail(khal__module_device(khal__function_module(function)), KHAL_ERROR_UNSUPPORTED, 0, desc->label,
+                          "kernel %s has push constants, and neither its code nor this driver, which is older than CUDA 12.4, "
+                          "tells where its parameters lie",
+                          khal__function_kernel(function)->name);
+    *out_count = desc->binding_count < CU_MOST_PARAMETERS ? desc->binding_count : CU_MOST_PARAMETERS;
+    for (uint32_t i = 0; i < *out_count; ++i)
+        out[i] = (khal__parameter){.size = 8, .align = 8};
+    return KHAL_OK;
 }
 
-/* Values lie in the push constants one after the other, each at the alignment that its size suggests. */
-static uint32_t align_value(uint32_t offset, uint32_t size)
+static khal_status keep_parameters(cu_device* device, cu_function* cu, const khal_function_desc* desc, const char* name,
+                                   const khal__parameter* parameters, uint32_t count)
 {
-    const uint32_t low = size & (~size + 1u);
-    const uint32_t align = low > 16 ? 16 : low > 0 ? low : 1;
-    return (offset + align - 1) & ~(align - 1);
-}
-
-/* `count` parameters: those that the layout has as bindings, and values. */
-static khal_status lay_out_foreign(khal_function* function, const khal_function_desc* desc, const uint32_t* sizes, uint32_t count)
-{
-    cu_device* device = device_of(khal__function_module(function));
-    cu_function* cu = cu_function_of(function);
-    const char* name = khal__function_kernel(function)->name;
-    uint32_t offset = 0, bound = 0;
+    if (count >= CU_MOST_PARAMETERS)
+        return fail_parameters(device, desc, name, count);
     if (make_parameters(device, cu, count) == NULL && count > 0)
         return fail_memory(device, desc);
-    for (uint32_t i = 0; i < count; ++i) {
-        const uint32_t binding = find_binding(desc, i);
-        struct cu_parameter* parameter = &cu->parameters[i];
-        if (binding < desc->binding_count) {
-            ++bound;
-            *parameter = (struct cu_parameter){.kind = KHAL_ARG_BUFFER, .index = binding, .size = 8};
-            if (sizes[i] != 8)
-                return khal__fail(device->front, KHAL_ERROR_FUNCTION_LAYOUT, 0, desc->label,
-                                  "kernel %s: parameter %u has %u bytes; a buffer's has 8", name, i, sizes[i]);
-            continue;
-        }
-        offset = align_value(offset, sizes[i]);
-        *parameter = (struct cu_parameter){.kind = KHAL_ARG_VALUE, .offset = offset, .size = sizes[i]};
-        offset += sizes[i];
-    }
-    if (bound != desc->binding_count)
-        return khal__fail(device->front, KHAL_ERROR_FUNCTION_LAYOUT, 0, desc->label,
-                          "kernel %s has %u parameters, and the layout a binding beyond them", name, count);
-    if (offset != desc->push_constant_size)
-        return khal__fail(device->front, KHAL_ERROR_FUNCTION_LAYOUT, 0, desc->label,
-                          "kernel %s takes %u bytes of values; the layout has %u bytes of push constants", name, offset,
-                          desc->push_constant_size);
+    for (uint32_t i = 0; i < count; ++i)
+        cu->parameters[i] = (struct cu_parameter){.kind = (uint8_t)parameters[i].kind,
+                                                  .index = parameters[i].index,
+                                                  .offset = parameters[i].offset,
+                                                  .size = parameters[i].size};
     return KHAL_OK;
 }
 
@@ -450,27 +438,26 @@ static khal_status create_foreign(khal_function* function, const khal_function_d
     cu_device* device = device_of(module);
     cu_function* cu = cu_function_of(function);
     const char* name = khal__function_kernel(function)->name;
+    const khal__parameter* known = NULL;
+    uint32_t count = 0;
     cu->is_foreign = true;
     CUresult result = get_entry(device, cu_module_of(module)->handle, name, &cu->plain, &cu->static_shared);
     if (result == CUDA_ERROR_NOT_FOUND)
-        return khal__fail(device->front, KHAL_ERROR_ENTRY_POINT, result, desc->label, "the module has no entry point \"%.100s\"",
-                          name);
-    if (result != CUDA_SUCCESS)
-        return cu_check(device, result, KHAL_ERROR_FUNCTION_COMPILE, desc->label, name);
-    uint32_t sizes[CU_MOST_PARAMETERS];
-    uint32_t count = 0;
-    while (count < CU_MOST_PARAMETERS && (result = ask_parameter(device, cu, count, &sizes[count])) == CUDA_SUCCESS)
-        ++count;
-    if (count == CU_MOST_PARAMETERS)
-        return fail_parameters(device, desc, name, count);
-    if (result == CUDA_ERROR_NOT_SUPPORTED) { /* an older driver: buffers alone need no sizes */
-        if (desc->push_constant_size > 0)
-            return khal__fail(device->front, KHAL_ERROR_UNSUPPORTED, 0, desc->label,
-                              "kernel %s has push constants, and the driver is too old to tell where its parameters lie", name);
-        for (count = 0; count < desc->binding_count && count < CU_MOST_PARAMETERS; ++count)
-            sizes[count] = 8;
-    }
-    return lay_out_foreign(function, desc, sizes, count);
+        return khal__fail(device->front, KHAL_ERROR_ENTRY_POINT, result, desc->label,
+                          "no entry point \"%.100s\"; the code does not tell which there are", name);
+    if (result == CUDA_SUCCESS && khal__function_parameters(function, &known, &count))
+        return keep_parameters(device, cu, desc, name, known, count);
+    khal__parameter parameters[CU_MOST_PARAMETERS];
+    khal_status status = KHAL_OK;
+    if (result == CUDA_SUCCESS)
+        result = ask_parameters(device, cu, parameters, &count);
+    if (result == CUDA_ERROR_NOT_SUPPORTED)
+        status = guess_parameters(function, desc, parameters, &count);
+    else
+        status = cu_check(device, result, KHAL_ERROR_FUNCTION_COMPILE, desc->label, name);
+    if (status == KHAL_OK)
+        status = khal__function_lay_out(function, desc, parameters, count);
+    return status == KHAL_OK ? keep_parameters(device, cu, desc, name, parameters, count) : status;
 }
 
 khal_status cu_function_create(khal_function* function, const khal_function_desc* desc)

@@ -802,6 +802,7 @@ static bool pend(cu_device* device, khal__submission* submission)
         queue->has_thread = khal__thread_start(&queue->thread, run_pending, device, "khal-cuda");
     if (!queue->has_thread)
         return false;
+    submission->replay = NULL; /* may be gone when the thread comes to it */
     if (queue->pending_last != NULL)
         queue->pending_last->next = submission;
     else
