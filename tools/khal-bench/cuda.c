@@ -42,7 +42,7 @@ static void print_row(cuda_bed* bed, const char* what, const char* beside, const
         snprintf(other_text, sizeof other_text, "%.3f", other);
         snprintf(ratio_text, sizeof ratio_text, "%.3f x", ratio);
     }
-    printf("%-66s %12.3f %12s %-8s %9s", line, ours, other_text, unit, ratio_text);
+    printf("%-74s %12.3f %12s %-8s %9s", line, ours, other_text, unit, ratio_text);
     if (target > 0)
         printf("  %-14s %s", target_text, is_met ? "met" : "MISSED");
     putchar('\n');
@@ -75,28 +75,29 @@ static double run_side(cuda_bed* bed, const cuda_side* side, bool is_khal)
 static void print_sides(cuda_bed* bed, const cuda_row* row, const double* medians)
 {
     const double ours = row->is_rate ? row->scale / medians[0] : row->scale * medians[0];
-    char target[32] = "";
+    const double limit = row->least > 0 ? row->least : row->most;
+    const bool is_within = row->least > 0 ? ours >= row->least : ours <= row->most;
+    char limit_text[32], target[32];
+    snprintf(limit_text, sizeof limit_text, "%s %g %s", row->least > 0 ? ">=" : "<=", limit,
+             row->unit);
+    bool is_alone = true;
     for (uint32_t i = 1; i < CUDA_SIDES; i++) {
-        if (!row->sides[i].name)
+        const cuda_side* side = &row->sides[i];
+        if (!side->name)
             continue;
         const double other = row->is_rate ? row->scale / medians[i] : row->scale * medians[i];
-        const double ratio = medians[0] / medians[i], most = row->sides[i].most;
-        snprintf(target, sizeof target, "<= %.3f x", most);
-        print_row(bed, row->what, row->sides[i].name, row->unit, ours, other, ratio, most, target,
-                  ratio <= most);
+        const double ratio = medians[0] / medians[i];
+        snprintf(target, sizeof target, "<= %.3f x", side->most);
+        if (side->most > 0 || !is_alone)
+            print_row(bed, row->what, side->name, row->unit, ours, other, ratio, side->most, target,
+                      ratio <= side->most);
+        else
+            print_row(bed, row->what, side->name, row->unit, ours, other, ratio, limit, limit_text,
+                      is_within);
+        is_alone = false;
     }
-    if (row->most > 0) {
-        snprintf(target, sizeof target, "<= %g %s", row->most, row->unit);
-        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, row->most, target,
-                  ours <= row->most);
-    }
-    if (row->least > 0) {
-        snprintf(target, sizeof target, ">= %g %s", row->least, row->unit);
-        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, row->least, target,
-                  ours >= row->least);
-    }
-    if (row->most <= 0 && row->least <= 0 && !row->sides[1].name && !row->sides[2].name)
-        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, 0, "", false);
+    if (is_alone)
+        print_row(bed, row->what, NULL, row->unit, ours, 0, 0, limit, limit_text, is_within);
 }
 
 bool cuda_measure(cuda_bed* bed, const cuda_row* row)
@@ -104,7 +105,8 @@ bool cuda_measure(cuda_bed* bed, const cuda_row* row)
     enum { MOST = 1000 };
     static double times[CUDA_SIDES][MOST];
     double medians[CUDA_SIDES] = {0};
-    uint32_t rounds = bed->options->rounds;
+    uint32_t rounds = bed->options->rounds * (row->rounds > 0 ? row->rounds : 1);
+    rounds = rounds < MOST ? rounds : MOST;
     /* The first run of each, which finds what later ones have ready, is not counted. */
     for (int32_t round = -1; round < (int32_t)rounds; round++) {
         for (uint32_t side = 0; side < CUDA_SIDES; side++) {
@@ -118,7 +120,7 @@ bool cuda_measure(cuda_bed* bed, const cuda_row* row)
             if (round >= 0)
                 times[side][round] = time;
         }
-        if (round == 0 && times[0][0] < SHORT)
+        if (round == 0 && row->rounds == 0 && times[0][0] < SHORT)
             rounds = rounds < MOST / SHORT_ROUNDS ? rounds * SHORT_ROUNDS : MOST;
     }
     for (uint32_t side = 0; side < CUDA_SIDES; side++)
@@ -578,7 +580,7 @@ static bool open_bed(cuda_bed* bed)
     bed->is_small = info->memory_size < (uint64_t)16 << 30;
     if (!cuda_raw_open(&bed->raw, handles.device))
         return false;
-    printf("CUDA: %s, driver for CUDA %d.%d\n%-66s %12s %12s\n", info->name,
+    printf("CUDA: %s, driver for CUDA %d.%d\n%-74s %12s %12s\n", info->name,
            bed->raw.version / 1000, bed->raw.version % 1000 / 10, "", "khal", "other");
     bed->json_file = open_memstream(&bed->json, &bed->json_size);
     return bed->json_file != NULL;

@@ -39,7 +39,9 @@ typedef struct cuda_row {
                          the seconds */
     double scale;
     bool is_rate;
-    double most, least;          /* targets of the first side, in the unit; 0: none */
+    double most, least; /* one of them at most: what the first side is to keep, in the unit; printed
+                           beside a second side that has no target of its own */
+    uint32_t rounds;    /* so many times as many measurements as usual; 0: as suits the time */
     cuda_side sides[CUDA_SIDES]; /* the first is khal's */
 } cuda_row;
 

@@ -14,7 +14,8 @@ enum { ADD, MATMUL, REDUCE, NBODY, STENCIL, KERNELS };
 static const char* const names[KERNELS] = {"add_assign", "matmul", "reduce", "nbody", "stencil"};
 
 #define RUN_TIME                                                                                   \
-    0.02            /* s: so many launches stand between two events that they take about as long */
+    0.02 /* s: so many launches stand between two events that they take about as long */
+#define KERNEL_ROUNDS 3u
 #define SAMPLES 97u /* elements of a result that are computed anew here */
 
 typedef struct shape {
@@ -307,6 +308,7 @@ static bool rows(work* khal, work* peers, const peer* modules)
             .what = what,
             .unit = khal->shape.unit,
             .scale = scale,
+            .rounds = KERNEL_ROUNDS,
             .is_rate = true,
             .sides = {{NULL, run_khal, khal, 0},
                       {modules[0].module ? modules[0].name : NULL, run_raw, &peers[0], 1 / 0.98},
@@ -320,6 +322,7 @@ static bool rows(work* khal, work* peers, const peer* modules)
                          &(cuda_row){.what = what,
                                      .unit = khal->shape.unit,
                                      .scale = scale,
+                                     .rounds = KERNEL_ROUNDS,
                                      .is_rate = true,
                                      .sides = {{NULL, run_khal, &indirect, 0},
                                                {"directly", run_khal_direct, &indirect, 1.03}}}) &&

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels.khal.h"
+
 #define SMALL_SIZE ((uint64_t)1024)
 #define POLLS_MOST 100000000u
 
@@ -170,7 +172,7 @@ bool cuda_transfer_rows(cuda_bed* bed)
     const uint64_t big_size = (uint64_t)(bed->is_small ? 16 : 256) << 20,
                    huge_size = (uint64_t)(bed->is_small ? 64 : 1024) << 20;
     cuda_raw* r = &bed->raw;
-    transfer t = {.bed = bed, .host = malloc(big_size)};
+    transfer t = {.bed = bed, .host = calloc(1, big_size)};
     khal_buffer *small = NULL, *big = NULL, *huge = NULL;
     void* pinned = NULL;
     CUdeviceptr raw_small, raw_huge;
@@ -190,6 +192,11 @@ bool cuda_transfer_rows(cuda_bed* bed)
          khal_buffer_create(bed->device, &(khal_buffer_desc){.size = big_size}, &big) != KHAL_OK ||
          khal_buffer_create(bed->device, &(khal_buffer_desc){.size = huge_size}, &huge) != KHAL_OK))
         is_good = bench_failed("buffers to transfer");
+    /* A buffer that was never written might be known to be zero. */
+    if (is_good && (khal_buffer_write(small, 0, t.host, SMALL_SIZE) != KHAL_OK ||
+                    khal_buffer_write(huge, huge_size / 2, t.host, 4) != KHAL_OK ||
+                    khal_device_wait(bed->device, KHAL_FOREVER) != KHAL_OK))
+        is_good = bench_failed("writing");
     if (is_good) {
         char what[60];
         t.pinned = pinned;
@@ -265,6 +272,57 @@ static double create_pool(void* user)
     return end - begin;
 }
 
+/* A zeroed buffer, a dispatch that adds to it, and its end; until all is done. */
+static double use_khal(void* user)
+{
+    const buffers* b = user;
+    cuda_bed* bed = b->bed;
+    const khal_buffer_desc desc = {.size = BUFFER_SIZE};
+    const double begin = bench_now();
+    for (uint32_t i = 0; i < BUFFERS; i++) {
+        khal_buffer* buffer;
+        khal_pass* pass;
+        if (khal_buffer_create(bed->device, &desc, &buffer) != KHAL_OK) {
+            bench_failed("a buffer");
+            return -1;
+        }
+        const khal_slice_float all = khal_slice_float_all(buffer);
+        khal_pass_begin(bed->encoder, NULL, &pass);
+        kernels_add_assign(bed->library, pass, khal_groups(1, 1, 1),
+                           &(kernels_add_assign_args){.a = all, .b = all, .n = 0});
+        khal_pass_end(pass);
+        khal_buffer_release(buffer);
+        if (khal_submit(bed->encoder, NULL) != KHAL_OK) {
+            bench_failed("a use of a new buffer");
+            return -1;
+        }
+    }
+    if (khal_device_wait(bed->device, KHAL_FOREVER) != KHAL_OK) {
+        bench_failed("uses of new buffers");
+        return -1;
+    }
+    return bench_now() - begin;
+}
+
+static double use_pool(void* user)
+{
+    const buffers* b = user;
+    cuda_raw* r = &b->bed->raw;
+    CUdeviceptr memory = 0;
+    unsigned n = 0;
+    void* parameters[] = {&memory, &memory, &n};
+    const double begin = bench_now();
+    for (uint32_t i = 0; i < BUFFERS; i++) {
+        cuda_raw_check(r, r->pool.alloc(&memory, BUFFER_SIZE, r->stream), "MemAllocAsync");
+        CUDA_RAW(r, MemsetD8Async(memory, 0, BUFFER_SIZE, r->stream));
+        cuda_raw_launch(r, r->add, (const unsigned[]){1, 1}, (const unsigned[]){256, 1},
+                        parameters);
+        cuda_raw_check(r, r->pool.free(memory, r->stream), "MemFreeAsync");
+    }
+    cuda_raw_finish(r);
+    return bench_now() - begin;
+}
+
 bool cuda_buffer_rows(cuda_bed* bed)
 {
     const bool has_pool = bed->raw.pool.alloc && bed->raw.pool.free;
@@ -275,7 +333,7 @@ bool cuda_buffer_rows(cuda_bed* bed)
         is_good =
             cuda_measure(
                 bed,
-                &(cuda_row){.what = i ? "create and drop a buffer of 4 KiB, zeroed"
+                &(cuda_row){.what = i ? "create and drop a buffer of 4 KiB, zeroed at its first use"
                                       : "create and drop a buffer of 4 KiB, uninitialized",
                             .unit = "us",
                             .scale = 1e6 / BUFFERS,
@@ -284,5 +342,11 @@ bool cuda_buffer_rows(cuda_bed* bed)
                                       {has_pool ? "cuMemAllocAsync" : NULL, create_pool, b, 0}}}) &&
             is_good;
     }
-    return is_good;
+    const cuda_side pool = {has_pool ? "cuMemAllocAsync" : NULL, use_pool, &zeroed, 0};
+    return cuda_measure(
+               bed, &(cuda_row){.what = "create a zeroed buffer of 4 KiB, dispatch on it, drop it",
+                                .unit = "us",
+                                .scale = 1e6 / BUFFERS,
+                                .sides = {{NULL, use_khal, &zeroed, 0}, pool}}) &&
+           is_good;
 }
