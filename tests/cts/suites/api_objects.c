@@ -7,6 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
 /* ---- devices ------------------------------------------------------------------------------------- */
 
 static void enumerate_lists_it(cts* t)
@@ -263,6 +267,99 @@ static void other_devices_objects(cts* t)
     khal_device_release(device);
 }
 
+/* ---- two devices in one process ------------------------------------------------------------------- */
+
+#ifndef _WIN32
+/* One device with work of its own, driven by a thread of its own. */
+typedef struct half { khal_device* device; khal_buffer* buffer; khal_function* function; khal_module* module; uint32_t step; const char* wrong; } half;
+
+enum { HALF_COUNT = 1000, HALF_ROUNDS = 300 };
+
+static void* run_half(void* user)
+{
+    half* h = user;
+    khal_encoder* encoder = NULL;
+    if (khal_encoder_create(h->device, NULL, &encoder) != KHAL_OK) h->wrong = "khal_encoder_create";
+    for (uint32_t i = 0; i < HALF_ROUNDS && h->wrong == NULL; i++) {
+        khal_pass* pass = NULL;
+        const khal_slice slice = khal_slice_all(h->buffer);
+        uint32_t value = 0;
+        if (khal_pass_begin(encoder, NULL, &pass) != KHAL_OK ||
+            khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = h->function, .grid = khal_threads(HALF_COUNT, 1, 1), .bindings = &slice, .binding_count = 1,
+                                                           .push_constants = &h->step, .push_constant_size = 4}, NULL) != KHAL_OK ||
+            khal_pass_end(pass) != KHAL_OK || khal_submit(encoder, NULL) != KHAL_OK)
+            h->wrong = "recording or submitting";
+        else if (i % 50 == 7 && (khal_buffer_read(h->buffer, 4, &value, 4, KHAL_FOREVER) != KHAL_OK || value != (i + 1) * h->step))
+            h->wrong = "the value that it reads back";
+    }
+    khal_encoder_release(encoder);
+    return NULL;
+}
+
+static void close_half(half* h)
+{
+    khal_function_release(h->function);
+    khal_module_release(h->module);
+    khal_buffer_release(h->buffer);
+    khal_device_release(h->device);
+}
+
+static bool open_half(cts* t, uint32_t index, uint32_t step, half* h)
+{
+    *h = (half){.step = step};
+    return CTS_OK(t, khal_device_open(&(khal_device_desc){.index = index}, &h->device)) &&
+           CTS_OK(t, khal_buffer_create(h->device, &(khal_buffer_desc){.size = HALF_COUNT * 4, .element_size = 4}, &h->buffer)) &&
+           CTS_OK(t, khal_module_load(h->device, &(khal_module_desc){.library = &workitem_library}, &h->module)) &&
+           CTS_OK(t, khal_function_create(h->module, &(khal_function_desc){.entry_point = "add"}, &h->function));
+}
+
+/* Two devices of the backend at once, each from a thread of its own, then from one thread, and bytes from one to the other. */
+static void two_devices(cts* t)
+{
+    uint32_t count = 0, found = 0, indices[2] = {0};
+    if (!CTS_OK(t, khal_device_enumerate(0, NULL, &count))) return;
+    khal_device_info* infos = cts_alloc(t, count * sizeof *infos);
+    if (!CTS_OK(t, khal_device_enumerate(count, infos, &count))) return;
+    for (uint32_t i = 0; i < count && found < 2; i++)
+        if (infos[i].backend == cts_info(t)->backend && infos[i].available) indices[found++] = i + 1;
+    if (found < 2) {
+        cts_skip(t, "there is one device alone");
+        return;
+    }
+    half halves[2];
+    const bool first = open_half(t, indices[0], 3, &halves[0]), second = open_half(t, indices[1], 5, &halves[1]);
+    pthread_t threads[2];
+    if (first && second) {
+        bool started[2];
+        for (int i = 0; i < 2; i++) started[i] = CTS_CHECK(t, pthread_create(&threads[i], NULL, run_half, &halves[i]) == 0);
+        for (int i = 0; i < 2; i++)
+            if (started[i]) pthread_join(threads[i], NULL);
+        for (int i = 0; i < 2; i++) {
+            uint32_t value = 0;
+            if (halves[i].wrong != NULL) cts_fail(t, __FILE__, __LINE__, "device %d: %s", i, halves[i].wrong);
+            CTS_OK(t, khal_buffer_read(halves[i].buffer, (HALF_COUNT - 1) * 4, &value, 4, KHAL_FOREVER));
+            CTS_EQ(t, value, HALF_ROUNDS * halves[i].step);
+        }
+        /* over and back, in order with both devices' work */
+        CTS_OK(t, khal_copy_between(khal_slice_all(halves[0].buffer), khal_slice_all(halves[1].buffer), KHAL_FOREVER));
+        run_half(&halves[1]);
+        CTS_CHECK(t, halves[1].wrong != NULL); /* it began at another value */
+        CTS_OK(t, khal_copy_between((khal_slice){halves[1].buffer, 0, 8, 4}, (khal_slice){halves[0].buffer, 8, 8, 4}, KHAL_FOREVER));
+        uint32_t values[4] = {0};
+        CTS_OK(t, khal_buffer_read(halves[0].buffer, 0, values, 16, KHAL_FOREVER));
+        CTS_EQ(t, values[1], HALF_ROUNDS * 3);
+        CTS_EQ(t, values[2], HALF_ROUNDS * 3 + 8 * 5); /* eight submits until it looked */
+        /* what belongs to one is refused by the other */
+        khal_encoder* encoder = NULL;
+        if (CTS_OK(t, khal_encoder_create(halves[0].device, NULL, &encoder)))
+            CTS_ERROR(t, khal_encoder_copy(encoder, khal_slice_all(halves[0].buffer), khal_slice_all(halves[1].buffer)), KHAL_ERROR_WRONG_DEVICE);
+        khal_encoder_release(encoder);
+    }
+    close_half(&halves[0]);
+    close_half(&halves[1]);
+}
+#endif
+
 void cts_suite_api_devices(cts_registry* registry)
 {
     CTS_ADD(registry, enumerate_lists_it);
@@ -274,6 +371,9 @@ void cts_suite_api_devices(cts_registry* registry)
     CTS_ADD(registry, leaks_are_reported);
     CTS_ADD(registry, release_in_any_order);
     CTS_ADD(registry, other_devices_objects);
+#ifndef _WIN32
+    CTS_ADD(registry, two_devices);
+#endif
 }
 
 /* ---- buffers ------------------------------------------------------------------------------------- */
@@ -751,6 +851,78 @@ static void foreign_code(cts* t)
     }
 }
 
+/* PTX of the program's own: out[i] = in[i] * scale + pair.x + pair.y, with parameters of every kind. */
+#define PTX_HEAD ".version 6.3\n.target sm_75\n.address_size 64\n"
+static const char foreign_text[] = PTX_HEAD
+    ".visible .entry axpy(.param .u64 in, .param .u16 scale, .param .align 4 .b8 pair[8], .param .u64 out)\n"
+    ".reqntid 32, 1, 1\n"
+    "{\n"
+    "  .reg .b32 %r<9>; .reg .b64 %d<6>; .reg .b16 %h;\n"
+    "  ld.param.u64 %d1, [in]; ld.param.u64 %d2, [out]; ld.param.u16 %h, [scale];\n"
+    "  ld.param.u32 %r1, [pair]; ld.param.u32 %r2, [pair+4];\n"
+    "  mov.u32 %r3, %ctaid.x; mov.u32 %r4, %ntid.x; mov.u32 %r5, %tid.x; mad.lo.u32 %r3, %r3, %r4, %r5;\n"
+    "  mul.wide.u32 %d3, %r3, 4;\n"
+    "  cvta.to.global.u64 %d1, %d1; cvta.to.global.u64 %d2, %d2; add.u64 %d1, %d1, %d3; add.u64 %d2, %d2, %d3;\n"
+    "  ld.global.u32 %r6, [%d1]; cvt.u32.u16 %r7, %h; mad.lo.u32 %r6, %r6, %r7, %r1; add.u32 %r6, %r6, %r2;\n"
+    "  st.global.u32 [%d2], %r6;\n"
+    "  ret;\n"
+    "}\n"
+    ".visible .entry open(.param .u64 out) { .reg .b64 %d; .reg .b32 %r; ld.param.u64 %d, [out]; cvta.to.global.u64 %d, %d; mov.u32 %r, %ntid.x; "
+    "st.global.u32 [%d], %r; ret; }\n";
+
+static void foreign_ptx(cts* t)
+{
+    enum { COUNT = 96 };
+    if ((cts_info(t)->formats & (1u << KHAL_FORMAT_PTX)) == 0) {
+        cts_skip(t, "the device takes no PTX");
+        return;
+    }
+    khal_module* module = NULL;
+    khal_function *function = NULL, *open = NULL, *none = NULL;
+    /* without the text's final 0 */
+    if (!CTS_OK(t, khal_module_load(cts_device(t), &(khal_module_desc){.code = foreign_text, .code_size = sizeof foreign_text - 1}, &module))) return;
+    CTS_EQ(t, khal_module_get_kernel_count(module), 2);
+    const khal_binding_desc bindings[2] = {{.binding = 3}, {.binding = 0, .access = KHAL_ACCESS_READ}}, first = {.binding = 0, .access = KHAL_ACCESS_WRITE};
+    khal_function_desc desc = {.entry_point = "axpy", .bindings = bindings, .binding_count = 2, .push_constant_size = 12};
+    CTS_ERROR(t, khal_function_create(module, &(khal_function_desc){.entry_point = "axpy"}, &none), KHAL_ERROR_FUNCTION_LAYOUT);
+    CTS_ERROR(t, khal_function_create(module, &(khal_function_desc){.entry_point = "missing"}, &none), KHAL_ERROR_ENTRY_POINT);
+    if (CTS_OK(t, khal_function_create(module, &desc, &function)) &&
+        CTS_OK(t, khal_function_create(module, &(khal_function_desc){.entry_point = "open", .bindings = &first, .binding_count = 1}, &open))) {
+        CTS_EQ(t, khal_function_get_info(function)->workgroup_size[0], 32);
+        uint32_t in[COUNT], expected[COUNT];
+        const struct { uint16_t scale; uint32_t x, y; } push = {7, 1000, 20000};
+        for (uint32_t i = 0; i < COUNT; i++) {
+            in[i] = i * i;
+            expected[i] = i * i * 7 + 21000;
+        }
+        khal_buffer *source = cts_buffer_of(t, in, sizeof in, 4), *out = cts_buffer_of(t, NULL, sizeof in, 4), *size = cts_buffer_of(t, NULL, 8, 4);
+        khal_encoder* encoder = cts_encoder(t);
+        khal_pass* pass = cts_pass(t, encoder);
+        if (source != NULL && out != NULL && size != NULL && pass != NULL) {
+            const khal_slice slices[2] = {khal_slice_all(out), khal_slice_all(source)}, one = {size, 4, 4, 4};
+            CTS_OK(t, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = function, .grid = khal_threads(COUNT, 1, 1), .bindings = slices, .binding_count = 2,
+                                                                     .push_constants = &push, .push_constant_size = sizeof push}, NULL));
+            CTS_OK(t, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = open, .grid = khal_grid_with_workgroup(khal_groups(1, 1, 1), 48, 1, 1), .bindings = &one,
+                                                                     .binding_count = 1}, NULL));
+            CTS_OK(t, khal_pass_end(pass));
+            if (cts_submit_and_wait(t, encoder)) {
+                const uint32_t sizes[2] = {0, 48};
+                CTS_SAME(t, cts_read_all(t, out), expected, sizeof expected, 4);
+                CTS_SAME(t, cts_read_all(t, size), sizes, 8, 4);
+            }
+        }
+    }
+    khal_function_release(function);
+    khal_function_release(open);
+    khal_module_release(module);
+    /* What does not assemble is refused with the assembler's words, and what is too new with the version. */
+    static const char wrong[] = PTX_HEAD ".visible .entry k() { no_such_instruction; }\n", later[] = ".version 99.0\n.target sm_50\n.address_size 64\n.entry k() { ret; }\n";
+    CTS_ERROR(t, khal_module_load(cts_device(t), &(khal_module_desc){.code = wrong, .code_size = sizeof wrong}, &module), KHAL_ERROR_MODULE_COMPILE);
+    CTS_CHECK(t, strstr(khal_error_get()->message, "no_such_instruction") != NULL);
+    CTS_ERROR(t, khal_module_load(cts_device(t), &(khal_module_desc){.code = later, .code_size = sizeof later}, &module), KHAL_ERROR_MODULE_COMPILE);
+    CTS_CHECK(t, strstr(khal_error_get()->message, "99.0") != NULL);
+}
+
 void cts_suite_api_modules(cts_registry* registry)
 {
     CTS_ADD(registry, library_kernels);
@@ -759,4 +931,5 @@ void cts_suite_api_modules(cts_registry* registry)
     CTS_ADD(registry, same_module_again);
     CTS_ADD(registry, load_in_steps);
     CTS_ADD(registry, foreign_code);
+    CTS_ADD(registry, foreign_ptx);
 }

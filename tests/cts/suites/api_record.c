@@ -183,8 +183,9 @@ static khal_buffer* counts_buffer(cts* t, const uint32_t counts[3])
 
 static void indirect_from_host(cts* t)
 {
-    static const uint32_t all[][3] = {{3, 2, 1}, {1, 1, 1}, {0, 5, 5}, {5, 0, 1}, {1, 1, 0}, {100, 7, 2}};
+    static const uint32_t all[][3] = {{3, 2, 1}, {1, 1, 1}, {0, 5, 5}, {5, 0, 1}, {1, 1, 0}, {100, 7, 2}, {2, 66000, 1}, {1, 2, 70000}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i][2] > 65535 && cts_info(t)->backend == KHAL_BACKEND_WEBGPU) continue; /* there indirect counts fold in x and y alone */
         khal_buffer *counts = counts_buffer(t, all[i]), *sum = cts_buffer_of(t, NULL, 40, 4);
         if (!cts_run(t, LIBRARY, .kernel = "count", .grid = khal_grid_with_workgroup(khal_indirect(counts, 0), 4, 1, 1), .buffers = {sum})) return;
         const uint32_t* s = cts_read_all(t, sum);
@@ -219,6 +220,47 @@ static void indirect_from_device(cts* t)
     const uint32_t *a = cts_read_all(t, sum), *b = cts_read_all(t, second);
     if (a != NULL) CTS_EQ(t, a[0], 5 * 3 * 2 * 8);
     if (b != NULL) CTS_EQ(t, b[0], 2 * 8);
+}
+
+/* The same as finished commands: each submission's indirect dispatch sees the counts that it has written itself. */
+static void indirect_in_commands(cts* t)
+{
+    khal_buffer *counts = cts_buffer(t, .size = 12, .element_size = 4, .usage = KHAL_USAGE_INDIRECT | KHAL_USAGE_STORAGE), *sum = cts_buffer_of(t, NULL, 40, 4);
+    khal_encoder* encoder = cts_encoder(t);
+    khal_pass* pass = cts_pass(t, encoder);
+    khal_function* set = cts_function(t, &workitem_library, "set_counts");
+    if (set == NULL || sum == NULL || pass == NULL) return;
+    const khal_slice at = khal_slice_all(counts);
+    uint32_t groups[3] = {1, 1, 1};
+    CTS_OK(t, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = set, .grid = khal_grid_with_workgroup(khal_groups(1, 1, 1), 1, 1, 1), .bindings = &at,
+                                                             .binding_count = 1, .push_constants = groups, .push_constant_size = 12}, NULL));
+    cts_record(t, pass, LIBRARY, .kernel = "count", .grid = khal_grid_with_workgroup(khal_indirect(counts, 0), 4, 1, 1), .buffers = {sum});
+    CTS_OK(t, khal_pass_end(pass));
+    khal_commands* commands = NULL;
+    if (!CTS_OK(t, khal_encoder_finish(encoder, &commands))) return;
+    cts_own_commands(t, commands);
+    uint32_t expected = 0;
+    for (uint32_t i = 0; i < 20; i++) { /* no wait between */
+        groups[0] = i * 7 % 11;
+        groups[1] = 1 + i % 3;
+        CTS_OK(t, khal_commands_set_push_constants(commands, 0, 0, groups, 12));
+        for (int twice = 0; twice < 2; twice++) CTS_OK(t, khal_commands_submit(commands, NULL));
+        expected += 2 * groups[0] * groups[1] * 4;
+    }
+    const uint32_t* s = cts_read_all(t, sum);
+    if (s != NULL) CTS_EQ(t, s[0], expected);
+    /* one that can't be run fails by itself, and the next one runs */
+    const uint32_t huge[3] = {UINT32_MAX, UINT32_MAX, UINT32_MAX}, two[3] = {2, 1, 1};
+    khal_ticket failed = 0, good = 0;
+    CTS_OK(t, khal_commands_set_push_constants(commands, 0, 0, huge, 12));
+    CTS_OK(t, khal_commands_submit(commands, &failed));
+    CTS_OK(t, khal_commands_set_push_constants(commands, 0, 0, two, 12));
+    CTS_OK(t, khal_commands_submit(commands, &good));
+    CTS_ERROR(t, khal_ticket_wait(cts_device(t), failed, KHAL_FOREVER), KHAL_ERROR_INDIRECT_TOO_LARGE);
+    CTS_OK(t, khal_ticket_wait(cts_device(t), good, KHAL_FOREVER));
+    CTS_STATUS(t, khal_device_wait(cts_device(t), KHAL_FOREVER), KHAL_EXECUTION_FAILED);
+    s = cts_read_all(t, sum);
+    if (s != NULL) CTS_EQ(t, s[0], expected + 8);
 }
 
 /* Beyond what can be run nothing runs, the ticket says so, and the device lives on. */
@@ -480,6 +522,60 @@ static void reuse(cts* t)
     if (words != NULL) CTS_EQ(t, words[7], sum + 20);
 }
 
+/* Finished commands of many dispatches, of which some are independent of each other and some are not, with fills and copies
+ * between; submitted again and again, values changed between submits. */
+static void reuse_of_many(cts* t)
+{
+    enum { PARTS = 64, EACH = 128, COUNT = PARTS * EACH, ROUNDS = 12 };
+    uint32_t *expected = cts_alloc(t, COUNT * 4), *copied = cts_alloc(t, COUNT * 4), n[PARTS];
+    khal_buffer *a = cts_buffer_of(t, NULL, COUNT * 4, 4), *b = cts_buffer_of(t, NULL, COUNT * 4, 4), *c = cts_buffer_of(t, NULL, COUNT * 4, 4);
+    khal_encoder* encoder = cts_encoder(t);
+    const uint8_t patterns[5][16] = {{7}, {1, 2}, {3, 0, 0, 9}, {1, 2, 3, 4, 5, 6, 7, 8}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}};
+    /* each part of a gets its own number, then a is doubled as a whole; b is made of patterns, then the parts of a are copied to c */
+    khal_pass* pass = cts_pass(t, encoder);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        const khal_slice part = {a, p * EACH * 4, EACH * 4, 4};
+        n[p] = p + 1;
+        dispatch(t, pass, "add", EACH, &part, 1, &n[p], 4);
+    }
+    const khal_slice whole = khal_slice_all(a);
+    const uint32_t two = 2;
+    dispatch(t, pass, "multiply", COUNT, &whole, 1, &two, 4);
+    CTS_OK(t, khal_pass_end(pass));
+    for (uint32_t k = 0; k < 5; k++) CTS_OK(t, khal_encoder_fill(encoder, (khal_slice){b, k * 1024, 1024, 1}, patterns[k], 1u << k));
+    for (uint32_t p = 0; p < PARTS; p++)
+        CTS_OK(t, khal_encoder_copy(encoder, (khal_slice){a, p * EACH * 4, EACH * 4, 4}, (khal_slice){c, (PARTS - 1 - p) * EACH * 4, EACH * 4, 4}));
+    khal_commands* commands = NULL;
+    if (!CTS_OK(t, khal_encoder_finish(encoder, &commands))) return;
+    cts_own_commands(t, commands);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        const uint32_t changed = round * 5 % PARTS;
+        if (round % 3 != 0) { /* else as before */
+            n[changed] = 1000 * round;
+            CTS_OK(t, khal_commands_set_push_constants(commands, changed, 0, &n[changed], 4));
+        }
+        for (uint32_t i = 0; i < COUNT; i++) expected[i] = (expected[i] + n[i / EACH]) * 2;
+        CTS_OK(t, khal_commands_submit(commands, NULL));
+    }
+    CTS_SAME(t, cts_read_all(t, a), expected, COUNT * 4, 4);
+    for (uint32_t i = 0; i < COUNT; i++) copied[(PARTS - 1 - i / EACH) * EACH + i % EACH] = expected[i];
+    CTS_SAME(t, cts_read_all(t, c), copied, COUNT * 4, 4);
+    const uint8_t* bytes = cts_read_all(t, b);
+    for (uint32_t k = 0; bytes != NULL && k < 5; k++)
+        for (uint32_t i = 0; i < 1024; i++)
+            if (bytes[k * 1024 + i] != patterns[k][i % (1u << k)]) { cts_fail(t, __FILE__, __LINE__, "pattern of %u bytes, byte %u: got %u", 1u << k, i, bytes[k * 1024 + i]); break; }
+    /* All parts become one: what was independent is a chain now, and apart again afterwards. */
+    for (uint32_t p = 0; p < PARTS; p++) CTS_OK(t, khal_commands_set_slice(commands, p, 0, (khal_slice){a, 0, EACH * 4, 4}));
+    CTS_OK(t, khal_commands_submit(commands, NULL));
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p < PARTS; p++) sum += n[p];
+    for (uint32_t i = 0; i < COUNT; i++) expected[i] = (expected[i] + (i < EACH ? sum : 0)) * 2;
+    for (uint32_t p = 0; p < PARTS; p++) CTS_OK(t, khal_commands_set_slice(commands, p, 0, (khal_slice){a, p * EACH * 4, EACH * 4, 4}));
+    CTS_OK(t, khal_commands_submit(commands, NULL));
+    for (uint32_t i = 0; i < COUNT; i++) expected[i] = (expected[i] + n[i / EACH]) * 2;
+    CTS_SAME(t, cts_read_all(t, a), expected, COUNT * 4, 4);
+}
+
 typedef struct native_state { khal_buffer* buffer; int calls; uint32_t seen; khal_backend backend; khal_status result; } native_state;
 
 static khal_status native_call(void* user, const khal_native* native)
@@ -526,6 +622,7 @@ void cts_suite_api_record(cts_registry* registry)
     CTS_ADD(registry, launcher_and_raw);
     CTS_ADD(registry, indirect_from_host);
     CTS_ADD(registry, indirect_from_device);
+    CTS_ADD(registry, indirect_in_commands);
     CTS_ADD(registry, indirect_too_large);
     CTS_ADD(registry, indirect_with_barriers);
     CTS_ADD(registry, aliased_bindings);
@@ -534,5 +631,6 @@ void cts_suite_api_record(cts_registry* registry)
     CTS_ADD(registry, manual_barriers);
     CTS_ADD(registry, push_constants);
     CTS_ADD(registry, reuse);
+    CTS_ADD(registry, reuse_of_many);
     cts_add(registry, "native_callback", native_callback, NULL, KHAL_FEATURE_NATIVE_ENCODER);
 }

@@ -264,6 +264,40 @@ static void wait_holds_up_nobody(cts* t)
 }
 #endif
 
+/* Neither does an indirect grid whose counts are still to be written: the submit returns before the work that writes them is done.
+ * Drivers on the CPU as above. */
+static void indirect_holds_up_nobody(cts* t)
+{
+    enum { ITEMS = 4096 };
+    uint32_t rounds = 50000;
+    khal_function* set = cts_function(t, &workitem_library, "set_counts");
+    khal_buffer *out = cts_buffer_of(t, NULL, ITEMS * 4, 4), *sum = cts_buffer_of(t, NULL, 40, 4);
+    khal_buffer* counts = cts_buffer(t, .size = 12, .element_size = 4, .usage = KHAL_USAGE_INDIRECT | KHAL_USAGE_STORAGE);
+    khal_encoder* encoder = cts_encoder(t);
+    const khal_device_info* info = cts_info(t);
+    const bool is_cpu_driver = info->type == KHAL_DEVICE_TYPE_CPU && info->backend != KHAL_BACKEND_CPU;
+    uint32_t expected = 0;
+    bool overlapped = false;
+    for (int attempt = 0; attempt < 6 && !overlapped && set != NULL && counts != NULL; attempt++, rounds *= 4) {
+        const khal_slice at = khal_slice_all(counts);
+        const uint32_t groups[3] = {3 + (uint32_t)attempt, 2, 1};
+        khal_ticket ticket = 0;
+        if (!record_busy(t, encoder, out, ITEMS, rounds)) return;
+        khal_pass* pass = cts_pass(t, encoder);
+        CTS_OK(t, khal_pass_dispatch(pass, &(khal_dispatch_desc){.function = set, .grid = khal_grid_with_workgroup(khal_groups(1, 1, 1), 1, 1, 1), .bindings = &at,
+                                                                 .binding_count = 1, .push_constants = groups, .push_constant_size = 12}, NULL));
+        cts_record(t, pass, LIBRARY, .kernel = "count", .grid = khal_grid_with_workgroup(khal_indirect(counts, 0), 8, 1, 1), .buffers = {sum});
+        if (!CTS_OK(t, khal_pass_end(pass)) || !CTS_OK(t, khal_submit(encoder, &ticket))) return;
+        overlapped = khal_ticket_poll(cts_device(t), ticket) == KHAL_NOT_READY;
+        CTS_OK(t, khal_ticket_wait(cts_device(t), ticket, KHAL_FOREVER));
+        expected += groups[0] * groups[1] * 8;
+        if (attempt == 2 && is_cpu_driver) break;
+    }
+    const uint32_t* s = cts_read_all(t, sum);
+    if (s != NULL) CTS_EQ(t, s[0], expected);
+    if (!is_cpu_driver) CTS_CHECK(t, overlapped);
+}
+
 /* ---- steady state -------------------------------------------------------------------------------- */
 
 static void steady_state_allocates_nothing(cts* t)
@@ -392,6 +426,7 @@ void cts_suite_api_run(cts_registry* registry)
     CTS_ADD(registry, many_threads);
     CTS_ADD(registry, wait_holds_up_nobody);
 #endif
+    CTS_ADD(registry, indirect_holds_up_nobody);
     CTS_ADD(registry, steady_state_allocates_nothing);
     CTS_ADD(registry, flat_memory);
     CTS_ADD(registry, statistics);

@@ -333,7 +333,7 @@ static const barrier_case cases[] = {
     {"counters", counters, false, false, 0, 0}, {"fences", fences, true, false, 0, 0},
 };
 
-static bool run_once(cts* t, const barrier_case* c, uint32_t size, uint32_t groups, uint32_t parameter)
+static bool run_once(cts* t, const barrier_case* c, uint32_t size, uint32_t groups, uint32_t parameter, bool is_indirect)
 {
     const uint32_t count = size * groups;
     uint32_t* a = cts_alloc(t, count * 4);
@@ -350,13 +350,18 @@ static bool run_once(cts* t, const barrier_case* c, uint32_t size, uint32_t grou
                          .push = &parameter, .push_size = c->parameters != 0 ? 4 : 0, .local_sizes = {size * 4}, .local_count = c->has_tile ? 1 : 0};
     launch.buffers[0] = cts_buffer_of(t, a, count * 4, 4);
     launch.buffers[1] = out;
+    const uint32_t counts[3] = {groups, 1, 1};
+    if (is_indirect) {
+        khal_buffer* at = cts_buffer(t, .data = counts, .size = 12, .element_size = 4, .usage = KHAL_USAGE_INDIRECT | KHAL_USAGE_COPY_DST);
+        launch.grid = khal_grid_with_workgroup(khal_indirect(at, 0), size, 1, 1);
+    }
     if (c->extra == 't') launch.buffers[2] = cts_buffer_of(t, trips, groups * 4, 4);
     if (c->extra == 's') launch.buffers[2] = cts_buffer_of(t, NULL, count * 4, 4);
     if (!cts_run_at(t, &launch, __FILE__, __LINE__)) return false;
     const uint32_t* actual = cts_read_all(t, out);
     for (uint32_t i = 0; actual != NULL && i < count; i++)
         if (actual[i] != expected[i])
-            return cts_fail(t, __FILE__, __LINE__, "%s, groups of %u, parameter %u: work-item %u (local %u): a = %u: expected %u, got %u", c->name, size,
+            return cts_fail(t, __FILE__, __LINE__, "%s, %u groups of %u, parameter %u: work-item %u (local %u): a = %u: expected %u, got %u", c->name, groups, size,
                             parameter, i, i % size, a[i], expected[i], actual[i]);
     return actual != NULL;
 }
@@ -370,26 +375,44 @@ static void barrier_run(cts* t)
         for (int p = 0; p < (c->parameters == 0 ? 1 : c->parameters); p++) {
             /* the counts for return_before: within the first group, within a later one, beyond all */
             const uint32_t parameter = c->reference == return_before ? (p == 0 ? sizes[s] / 2 : p == 1 ? 3 * sizes[s] - 1 : 100000) : (uint32_t)p;
-            run_once(t, c, sizes[s], 9, parameter);
+            run_once(t, c, sizes[s], 9, parameter, false);
         }
     }
 }
 
-static void transpose(cts* t)
+/* Counts that only the device knows: where fewer groups run at once than there are, some run one after another in the same
+ * place, and nothing of one may reach the next. */
+static void barrier_run_indirect(cts* t)
 {
-    enum { WIDTH = 45, HEIGHT = 27 };
-    uint32_t *a = cts_alloc(t, WIDTH * HEIGHT * 4), *expected = cts_alloc(t, WIDTH * HEIGHT * 4);
-    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++) {
-        a[i] = i * 2654435761u;
-        expected[i % WIDTH * HEIGHT + i / WIDTH] = a[i];
+    enum { SIZE = 16, MANY = 10000 };
+    const barrier_case* c = cts_data(t);
+    for (int p = 0; p < (c->parameters == 0 ? 1 : c->parameters); p++) {
+        /* the counts for return_before: within the first group, within a later one, beyond all */
+        const uint32_t parameter = c->reference == return_before ? (p == 0 ? SIZE / 2 : p == 1 ? (MANY / 2 + 1) * SIZE + 3 : UINT32_MAX) : (uint32_t)p;
+        if (!run_once(t, c, SIZE, MANY, parameter, true) || !run_once(t, c, 64, 3, parameter, true)) return;
     }
-    const uint32_t push[2] = {WIDTH, HEIGHT};
-    khal_buffer* out = cts_buffer_of(t, NULL, WIDTH * HEIGHT * 4, 4);
-    if (!cts_run(t, .library = &barriers_library, .kernel = "transpose", .grid = khal_threads(WIDTH, HEIGHT, 1), .push = push, .push_size = 8,
-                 .buffers = {cts_buffer_of(t, a, WIDTH * HEIGHT * 4, 4), out}))
-        return;
-    CTS_SAME(t, cts_read_all(t, out), expected, WIDTH * HEIGHT * 4, 4);
 }
+
+static void transpose_of(cts* t, uint32_t width, uint32_t height)
+{
+    const size_t count = (size_t)width * height;
+    uint32_t *a = cts_alloc(t, count * 4), *expected = cts_alloc(t, count * 4);
+    for (uint32_t i = 0; i < count; i++) {
+        a[i] = i * 2654435761u;
+        expected[i % width * height + i / width] = a[i];
+    }
+    const uint32_t push[2] = {width, height};
+    khal_buffer* out = cts_buffer_of(t, NULL, count * 4, 4);
+    if (!cts_run(t, .library = &barriers_library, .kernel = "transpose", .grid = khal_threads(width, height, 1), .push = push, .push_size = 8,
+                 .buffers = {cts_buffer_of(t, a, count * 4, 4), out}))
+        return;
+    CTS_SAME(t, cts_read_all(t, out), expected, count * 4, 4);
+}
+
+static void transpose(cts* t) { transpose_of(t, 45, 27); }
+
+/* More than 65,535 groups in y, which CUDA and others can't launch as they are, in a kernel with barriers. */
+static void transpose_tall(cts* t) { transpose_of(t, 3, 8 * 65535 + 20); }
 
 static void box(cts* t)
 {
@@ -464,7 +487,9 @@ static void alone(cts* t)
 void cts_suite_barriers(cts_registry* registry)
 {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) cts_add(registry, cases[i].name, barrier_run, &cases[i], 0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) cts_addf(registry, barrier_run_indirect, &cases[i], 0, "%s_indirect", cases[i].name);
     CTS_ADD(registry, transpose);
+    CTS_ADD(registry, transpose_tall);
     CTS_ADD(registry, box);
     CTS_ADD(registry, matmul);
     CTS_ADD(registry, whole_groups);
