@@ -212,10 +212,12 @@ static khal_status choose_library_code(khal_device* device, const khal_module_de
     char have[200], takes[160];
     list_codes(library, have, sizeof have);
     khal__format_list(device->info.formats, takes, sizeof takes);
+    if (is_outranked)
+        return khal__fail(device, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label,
+                          "the kernel library has %s; %s (%s) runs none of it", have, device->info.name,
+                          device->info.driver[0] != 0 ? device->info.driver : takes);
     return khal__fail(device, KHAL_ERROR_MODULE_NO_CODE, 0, desc->label,
-                      is_outranked ? "the kernel library has %s; %s runs none of it (it takes %s)"
-                                   : "the kernel library has %s; %s takes %s",
-                      have, device->info.name, takes);
+                      "the kernel library has %s; %s takes %s", have, device->info.name, takes);
 }
 
 static khal_status check_foreign(khal_device* device, const khal_module_desc* desc,

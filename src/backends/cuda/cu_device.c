@@ -185,7 +185,9 @@ static void describe(const cu_library* library, CUdevice device, khal_device_inf
     if (library->f.DeviceGetName(out->name, (int)sizeof out->name, device) != CUDA_SUCCESS)
         snprintf(out->name, sizeof out->name, "CUDA device");
     out->name[sizeof out->name - 1] = 0;
-    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d driver", library->version / 1000, library->version % 1000 / 10);
+    snprintf(out->driver, sizeof out->driver, "CUDA %d.%d driver, compute capability %d.%d", library->version / 1000,
+             library->version % 1000 / 10, attribute(library, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+             attribute(library, device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
     const bool is_integrated = attribute(library, device, CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0;
     out->type = is_integrated ? KHAL_DEVICE_TYPE_INTEGRATED : KHAL_DEVICE_TYPE_DISCRETE;
     size_t memory_size = 0;
