@@ -395,7 +395,9 @@ static void code_that_does_not_tell(void** state)
         {TEXT("@group(0) var<storage> a: u32;\n@compute @workgroup_size(1) fn main() { let b = a; "
               "}"),
          "without a group or binding"},
-        {TEXT(".version 8.0\n.target sm_80\n.entry main() { ret; }"), "does not tell"},
+        {TEXT(".version 8.0\n.target sm_80\n"
+              ".entry main(.param .u64 a, .param .u64 b) { ret; }"),
+         "does not tell"},
     };
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; ++i) {
         OK(khal_module_load(device,
