@@ -248,7 +248,7 @@ static void leaks_are_told(void** state)
     WORKS(f.EventCreate(&event, 0));
     assert_string_equal(hooks->first_live(), "a stream");
     tear_down();
-    assert_string_equal(hooks->misuse(), "a event was left in a context that ended");
+    assert_string_equal(hooks->misuse(), "an event was left in a context that ended");
 }
 
 static void failures(void** state)

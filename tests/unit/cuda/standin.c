@@ -210,8 +210,8 @@ void drop_object(void* any)
 
 static const char* kind_name(object_kind kind)
 {
-    static const char* const names[OBJECT_KIND_COUNT] = {"stream", "event", "module", "function",
-                                                         "link", "graph", "node", "executable graph"};
+    static const char* const names[OBJECT_KIND_COUNT] = {"a stream", "an event", "a module", "a function",
+                                                         "a link",   "a graph",  "a node",   "an executable graph"};
     return names[kind];
 }
 
@@ -220,14 +220,14 @@ void* check_object(const void* handle, object_kind kind)
     for (object* o = *bucket_of(handle); o != NULL; o = o->next)
         if (o == handle) {
             if (o->kind != kind)
-                misuse("a %s is used as a %s", kind_name(o->kind), kind_name(kind));
+                misuse("%s is used as %s", kind_name(o->kind), kind_name(kind));
             else if (o->context != current())
-                misuse("a %s of another context", kind_name(kind));
+                misuse("%s of another context", kind_name(kind));
             else
                 return o;
             return NULL;
         }
-    misuse("a %s that does not live", kind_name(kind));
+    misuse("%s that does not live", kind_name(kind));
     return NULL;
 }
 
@@ -278,7 +278,7 @@ static void note_leaks(const context* c)
         return;
     for (int kind = 0; kind < OBJECT_KIND_COUNT; ++kind)
         if (!is_part((object_kind)kind) && any_object((object_kind)kind, c) != NULL)
-            misuse("a %s was left in a context that ended", kind_name((object_kind)kind));
+            misuse("%s was left in a context that ended", kind_name((object_kind)kind));
     if (memory_count(c) > 0)
         misuse("memory was left in a context that ended");
 }
@@ -563,7 +563,7 @@ static const char* first_live(void)
     pthread_mutex_lock(&lock);
     for (int kind = 0; kind < OBJECT_KIND_COUNT && text[0] == 0; ++kind)
         if (!is_part((object_kind)kind) && any_object((object_kind)kind, NULL) != NULL)
-            snprintf(text, sizeof text, "a %s", kind_name((object_kind)kind));
+            snprintf(text, sizeof text, "%s", kind_name((object_kind)kind));
     const allocation* memory = any_memory();
     if (text[0] == 0 && memory != NULL)
         snprintf(text, sizeof text, "%zu bytes of %s memory", memory->size, memory->kind == MEMORY_DEVICE ? "device" : "pinned");
@@ -633,6 +633,11 @@ static uint64_t memory_used(void)
 static unsigned get_depth(void)
 {
     return depth;
+}
+
+static void* get_current(void)
+{
+    return depth > 0 ? stack[depth - 1].context : NULL;
 }
 
 static unsigned get_calls(const char* name)
@@ -748,6 +753,7 @@ EXPORT const standin_hooks standin = {
     .first_live = first_live,
     .memory_used = memory_used,
     .depth = get_depth,
+    .current = get_current,
     .calls = get_calls,
     .journal = get_journal,
     .forget = forget,

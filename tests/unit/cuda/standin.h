@@ -44,6 +44,7 @@ typedef struct standin_hooks {
     uint64_t (*memory_used)(void); /* bytes, of all devices; pinned memory is not counted */
     /* The calling thread's contexts that were pushed and not popped. */
     unsigned (*depth)(void);
+    void* (*current)(void); /* the last of them; NULL: none */
 
     unsigned (*calls)(const char* function); /* since the start or `forget`; NULL: of all functions */
     /* What the streams ran since then, a line each: "launch NAME gx,gy,gz bx,by,bz shared", "copy BYTES", "fill BYTES",

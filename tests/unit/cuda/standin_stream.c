@@ -171,7 +171,8 @@ static void* run_stream(void* user)
     stream* s = user;
     pthread_mutex_lock(&lock);
     for (;;) {
-        if (s->first == NULL || ((s->is_held || all_held) && !s->ends)) {
+        const bool is_stuck = s->object.context->stuck != CUDA_SUCCESS;
+        if (s->first == NULL || ((s->is_held || all_held) && !s->ends && !is_stuck)) {
             if (s->ends && s->first == NULL)
                 break;
             pthread_cond_wait(&changed, &lock);
