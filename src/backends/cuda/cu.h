@@ -119,6 +119,8 @@ void cu_leave(cu_device* device, cu_scope scope);
 
 /* Whether the driver will answer with `result` for ever from now on. */
 bool cu_is_sticky(CUresult result);
+/* The device is lost; the front hears of it once, with no lock held. */
+void cu_lose(cu_device* device, CUresult result, const char* what);
 /* KHAL_OK for success. Else marks the device lost where the error is sticky, reports out of memory by its own id, all else by
  * `id` with `what` and the driver's words, and returns the status. Any thread; without device->lock, since the user's callback
  * may be called. */

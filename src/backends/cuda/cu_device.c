@@ -43,8 +43,7 @@ bool cu_is_sticky(CUresult result)
     }
 }
 
-/* The front hears of it once, with no lock held. */
-static void lose(cu_device* device, CUresult result, const char* what)
+void cu_lose(cu_device* device, CUresult result, const char* what)
 {
     khal__mutex_lock(&device->lock);
     const bool is_first = !atomic_exchange(&device->is_lost, true);
@@ -67,7 +66,7 @@ khal_status cu_check(cu_device* device, CUresult result, khal_error_id id, const
     if (result == CUDA_SUCCESS)
         return KHAL_OK;
     if (cu_is_sticky(result))
-        lose(device, result, what);
+        cu_lose(device, result, what);
     char words[256];
     return khal__fail(device->front, id_of(result, id), result, object, "%s: %s", what,
                       cu_describe(device->library, result, words, sizeof words));
@@ -133,7 +132,7 @@ bool cu_enter(cu_device* device, cu_scope* scope)
 {
     const CUresult result = enter(device->f, device->context, scope);
     if (result != CUDA_SUCCESS)
-        lose(device, result, "making the device's context current");
+        cu_lose(device, result, "making the device's context current");
     return result == CUDA_SUCCESS;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define MOST_COPY (1ull << 31) /* bytes of a copy node, which is one row */
+#define MOST_REFUSALS 4u       /* in a row, after which no graph is tried any more */
 #define MOST_NODE_BYTES 8192u  /* of a node's parameters: more than a launch takes */
 
 typedef enum node_kind {
@@ -49,7 +50,8 @@ typedef struct cu_graph {
     graph_node* nodes;
     uint32_t* stages;
     uint32_t node_count;
-    bool is_refused; /* the version held can't be a graph */
+    bool is_refused; /* the version held can't be a graph, */
+    uint32_t refusals; /* as those before it */
     char* bytes;     /* the parameters that each node has */
     size_t size, capacity;
     khal_ticket last; /* of its launches */
@@ -357,8 +359,12 @@ static CUresult fill_graph(cu_device* device, cu_graph* graph, const khal__submi
 static CUresult make(cu_device* device, khal__submission* submission)
 {
     khal__replay* replay = submission->replay;
-    if (replay->impl != NULL)
-        bury(device, replay->impl);
+    cu_graph* before = replay->impl;
+    const uint32_t refusals = before != NULL ? before->refusals : 0;
+    if (refusals == MOST_REFUSALS)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    if (before != NULL)
+        bury(device, before);
     replay->impl = NULL;
     cu_graph* graph = khal__alloc(device->front, sizeof *graph, _Alignof(cu_graph));
     if (graph == NULL)
@@ -370,6 +376,7 @@ static CUresult make(cu_device* device, khal__submission* submission)
     if (result == CUDA_SUCCESS)
         return result;
     graph->is_refused = true;
+    graph->refusals = refusals + 1;
     return cu_is_sticky(result) ? result : CUDA_ERROR_NOT_SUPPORTED; /* the commands run one by one */
 }
 

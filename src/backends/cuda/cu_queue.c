@@ -8,9 +8,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOK_NS 3000u       /* an event's query takes over a microsecond: cu_completed makes one so often at most, */
-#define LOOK_MANY_NS 20000u /* and so often with many flights, */
-#define MANY 32u            /* which are so many */
+/* An event's query takes over a microsecond, and each submit asks what is complete several times: so often at most are queries
+ * made on its behalf, */
+#define LOOK_NS 3000u
+#define LOOK_MANY_NS 20000u /* and so often with so many flights or more; */
+#define MANY 32u
+#define LOOK_POLL_NS 300u /* where it is asked more often than submits do, someone waits for it */
+#define SUBMIT_ASKS 6u
 #define KEPT_PINNED (64u << 10) /* bytes of pinned memory that a flight keeps for its next use */
 #define LOST_LOOK_NS 5000000u   /* how often a wait that no one wakes after a loss looks for one */
 
@@ -50,6 +54,7 @@ struct cu_queue {
     bool is_handing; /* someone hands out the first one's results, without the lock */
     atomic_ullong submitted, issued, completed;
     atomic_ullong looked_at; /* host time */
+    atomic_uint asks;        /* how often cu_completed was called since the last submit, at most SUBMIT_ASKS */
 
     time_event* events;
     /* The last time that was handed out: its event, and when it was. Who hands out has them. */
@@ -70,16 +75,6 @@ static void fail_run(khal__submission* submission, khal_error_id id, const char*
     submission->status = KHAL_EXECUTION_FAILED;
     submission->error_id = id;
     snprintf(submission->message, sizeof submission->message, "%s", message);
-}
-
-static void lose(cu_device* device, CUresult result, const char* what)
-{
-    char words[256];
-    khal__mutex_lock(&device->lock);
-    const bool is_first = !atomic_exchange(&device->is_lost, true);
-    khal__mutex_unlock(&device->lock);
-    if (is_first)
-        khal__device_lost(device->front, result, "%s: %s", what, cu_describe(device->library, result, words, sizeof words));
 }
 
 /* ---- flights ------------------------------------------------------------------------------------- */
@@ -397,6 +392,15 @@ static CUresult look(cu_device* device)
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
 }
 
+static uint64_t look_interval(cu_queue* queue, uint64_t flights)
+{
+    const unsigned asks = atomic_load_explicit(&queue->asks, memory_order_relaxed);
+    if (asks >= SUBMIT_ASKS)
+        return LOOK_POLL_NS;
+    atomic_store_explicit(&queue->asks, asks + 1, memory_order_relaxed);
+    return flights >= MANY ? LOOK_MANY_NS : LOOK_NS;
+}
+
 khal_ticket cu_completed(khal_device* front)
 {
     cu_device* device = cu_device_of(front);
@@ -407,7 +411,7 @@ khal_ticket cu_completed(khal_device* front)
         return completed;
     const uint64_t now = khal__clock_now();
     const uint64_t looked = atomic_load_explicit(&queue->looked_at, memory_order_relaxed);
-    if (now - looked < (issued - completed > MANY ? LOOK_MANY_NS : LOOK_NS))
+    if (now - looked < look_interval(queue, issued - completed))
         return completed;
     atomic_store_explicit(&queue->looked_at, now, memory_order_relaxed);
     cu_scope scope;
@@ -416,7 +420,7 @@ khal_ticket cu_completed(khal_device* front)
     const CUresult result = look(device);
     cu_leave(device, scope);
     if (result != CUDA_SUCCESS)
-        lose(device, result, "running what was submitted");
+        cu_lose(device, result, "running what was submitted");
     return atomic_load_explicit(&queue->completed, memory_order_acquire);
 }
 
@@ -464,7 +468,7 @@ khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
     }
     cu_leave(device, scope);
     if (status != KHAL_OK && result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY)
-        lose(device, result, "running what was submitted");
+        cu_lose(device, result, "running what was submitted");
     return status;
 }
 
@@ -722,6 +726,7 @@ static CUresult issue(run* r, bool commands)
         return result;
     }
     append(device, r->flight);
+    atomic_store_explicit(&queue->asks, 0, memory_order_relaxed);
     atomic_store_explicit(&queue->issued, r->submission->ticket, memory_order_release);
     return CUDA_SUCCESS;
 }
@@ -754,7 +759,7 @@ static void issue_on_thread(cu_device* device, khal__submission* submission)
         cu_leave(device, (cu_scope){.pushed = true});
     cu_leave(device, scope);
     if (result != CUDA_SUCCESS && !r.is_gone)
-        lose(device, result, r.what);
+        cu_lose(device, result, r.what);
 }
 
 static void run_pending(void* user)
@@ -836,7 +841,7 @@ khal_status cu_submit(khal_device* front, khal__submission* submission)
     if (!has_thread)
         return khal__fail(front, KHAL_ERROR_DRIVER, 0, NULL, "the system refused a thread for native callbacks");
     if (r.is_begun && result != CUDA_SUCCESS) /* no ticket can tell of it */
-        lose(device, result, r.what);
+        cu_lose(device, result, r.what);
     return cu_check(device, result, KHAL_ERROR_DRIVER, NULL, r.what);
 }
 
