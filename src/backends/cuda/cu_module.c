@@ -266,10 +266,25 @@ static khal_status fail_load(cu_device* device, CUresult result, const char* lab
                       more[0] != 0 ? "\n" : "", more);
 }
 
+/* A library whose kernels all lack PTX has a text that is empty, which no driver takes: each of them then says why. */
+static bool has_kernels(khal_module* module, const khal_code* code)
+{
+    const khal_kernel_library* library = khal__module_library(module);
+    bool found = library == NULL;
+    for (uint32_t i = 0; !found && i < library->kernel_count; ++i)
+        found = code->ptx_kernels[i].entry != NULL;
+    return found;
+}
+
 khal_status cu_module_create(khal_module* module, const khal_module_desc* desc, const khal_code* code)
 {
     cu_device* device = device_of(module);
     cu_module* cu = cu_module_of(module);
+    if (!has_kernels(module, code)) {
+        cu->format = code->format;
+        khal__mutex_init(&cu->lock);
+        return KHAL_OK;
+    }
     jit_log* log = khal__alloc(device->front, sizeof *log, _Alignof(jit_log));
     if (log == NULL)
         return khal__fail(device->front, KHAL_ERROR_OUT_OF_MEMORY, 0, desc->label, "no memory to load a module");
@@ -296,7 +311,7 @@ void cu_module_destroy(khal_module* module)
     cu_module* cu = cu_module_of(module);
     cu_scope scope;
     khal__mutex_destroy(&cu->lock);
-    if (!cu_enter(device, &scope))
+    if (cu->handle == NULL || !cu_enter(device, &scope))
         return;
     (void)device->f->ModuleUnload(cu->handle);
     if (cu->small != NULL)
