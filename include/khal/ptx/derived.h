@@ -27,24 +27,12 @@ KHAL_PTX_DERIVED1(lgamma)
 KHAL_PTX_DERIVED_INT(pown)
 KHAL_PTX_DERIVED2(powr)
 KHAL_PTX_DERIVED_INT(rootn)
-KHAL_C_MATH1(rsqrt, __nvvm_rsqrt_approx_f, 1 / khal_libm_sqrt)
+KHAL_C_MATH1(rsqrt, khal_ptx_rsqrt, 1 / khal_libm_sqrt)
 KHAL_PTX_DERIVED1(sinpi)
 KHAL_PTX_DERIVED1(tanpi)
 KHAL_PTX_DERIVED1(tgamma)
 
 /* native_x: one or two instructions of the machine for float; those of double do not exist or are no faster. */
-#define KHAL_PTX_LOG2_E 1.44269504f
-#define KHAL_PTX_LOG2_10 3.32192809f
-#define KHAL_PTX_LN_2 0.693147181f
-#define KHAL_PTX_LOG10_2 0.301029996f
-
-KHAL_C_INLINE khal_float khal_ptx_rcp(khal_float x)
-{
-    khal_float r;
-    __asm__("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
-    return r;
-}
-
 #define KHAL_PTX_NATIVE1(name, f, d)                                                               \
     KHAL_C_INLINE khal_float khal_native_##name##_float(khal_float x)                              \
     {                                                                                              \
@@ -55,22 +43,22 @@ KHAL_C_INLINE khal_float khal_ptx_rcp(khal_float x)
         return d;                                                                                  \
     }
 
-KHAL_PTX_NATIVE1(cos, __nvvm_cos_approx_f(x), khal_libm_cos(x))
-KHAL_PTX_NATIVE1(exp, __nvvm_ex2_approx_f(x * KHAL_PTX_LOG2_E), khal_libm_exp(x))
-KHAL_PTX_NATIVE1(exp2, __nvvm_ex2_approx_f(x), khal_libm_exp2(x))
-KHAL_PTX_NATIVE1(exp10, __nvvm_ex2_approx_f(x * KHAL_PTX_LOG2_10), khal_libm_exp10(x))
-KHAL_PTX_NATIVE1(log, __nvvm_lg2_approx_f(x) * KHAL_PTX_LN_2, khal_libm_log(x))
-KHAL_PTX_NATIVE1(log2, __nvvm_lg2_approx_f(x), khal_libm_log2(x))
-KHAL_PTX_NATIVE1(log10, __nvvm_lg2_approx_f(x) * KHAL_PTX_LOG10_2, khal_libm_log10(x))
+KHAL_PTX_NATIVE1(cos, khal_ptx_cos(x), khal_libm_cos(x))
+KHAL_PTX_NATIVE1(exp, khal_ptx_ex2(x * KHAL_PTX_LOG2_E), khal_libm_exp(x))
+KHAL_PTX_NATIVE1(exp2, khal_ptx_ex2(x), khal_libm_exp2(x))
+KHAL_PTX_NATIVE1(exp10, khal_ptx_ex2(x * KHAL_PTX_LOG2_10), khal_libm_exp10(x))
+KHAL_PTX_NATIVE1(log, khal_ptx_lg2(x) * KHAL_PTX_LN_2, khal_libm_log(x))
+KHAL_PTX_NATIVE1(log2, khal_ptx_lg2(x), khal_libm_log2(x))
+KHAL_PTX_NATIVE1(log10, khal_ptx_lg2(x) * KHAL_PTX_LOG10_2, khal_libm_log10(x))
 KHAL_PTX_NATIVE1(recip, khal_ptx_rcp(x), 1 / x)
-KHAL_PTX_NATIVE1(rsqrt, __nvvm_rsqrt_approx_f(x), khal_rsqrt_double(x))
-KHAL_PTX_NATIVE1(sin, __nvvm_sin_approx_f(x), khal_libm_sin(x))
-KHAL_PTX_NATIVE1(sqrt, __nvvm_sqrt_approx_f(x), khal_libm_sqrt(x))
-KHAL_PTX_NATIVE1(tan, __nvvm_div_approx_f(__nvvm_sin_approx_f(x), __nvvm_cos_approx_f(x)), khal_libm_tan(x))
+KHAL_PTX_NATIVE1(rsqrt, khal_ptx_rsqrt(x), khal_rsqrt_double(x))
+KHAL_PTX_NATIVE1(sin, khal_ptx_sin(x), khal_libm_sin(x))
+KHAL_PTX_NATIVE1(sqrt, khal_ptx_sqrt(x), khal_libm_sqrt(x))
+KHAL_PTX_NATIVE1(tan, __nvvm_div_approx_f(khal_ptx_sin(x), khal_ptx_cos(x)), khal_libm_tan(x))
 
 KHAL_C_INLINE khal_float khal_native_powr_float(khal_float x, khal_float y)
 {
-    return __nvvm_ex2_approx_f(y * __nvvm_lg2_approx_f(x));
+    return khal_ptx_ex2(y * khal_ptx_lg2(x));
 }
 KHAL_C_INLINE khal_double khal_native_powr_double(khal_double x, khal_double y)
 {

@@ -1,5 +1,6 @@
-/* The C library's functions for PTX, as khal_libm_x: single instructions, functions of libclc, which generated code is
- * linked with, by their mangled names, and our own where libclc has none. */
+/* The C library's functions for PTX, as khal_libm_x, and those of OpenCL C that it lacks: single instructions, functions of
+ * libclc, which generated code is linked with, by their mangled names, and our own where libclc has none, is wrong or is
+ * slow. */
 #ifndef KHAL_PTX_LIBM_H
 #define KHAL_PTX_LIBM_H
 
@@ -21,99 +22,116 @@
 #define khal_libm_truncf __builtin_truncf
 #define khal_libm_trunc __builtin_trunc
 
-/* libclc: `length` is that of the name, which mangling wants */
-#define KHAL_PTX_LIBCLC1(length, name)                                                             \
-    float khal_libm_##name##f(float x) __asm__("_Z" #length #name "f");                            \
-    double khal_libm_##name(double x) __asm__("_Z" #length #name "d");
-#define KHAL_PTX_LIBCLC2(length, name)                                                             \
-    float khal_libm_##name##f(float x, float y) __asm__("_Z" #length #name "ff");                  \
+#include <khal/ptx/instruction.h>
+
+#include <khal/ptx/exact.h>
+#include <khal/ptx/float.h>
+
+/* libclc: `length` is that of the name, which mangling wants. khal_clc_x: what is corrected below. */
+#define KHAL_PTX_CLC1(length, name, as) double khal_##as##_##name(double x) __asm__("_Z" #length #name "d");
+#define KHAL_PTX_CLC2(length, name)                                                                \
     double khal_libm_##name(double x, double y) __asm__("_Z" #length #name "dd");
-#define KHAL_PTX_LIBCLC_INT(length, name)                                                          \
-    float khal_libm_##name##f(float x, int n) __asm__("_Z" #length #name "fi");                    \
+#define KHAL_PTX_CLC_INT(length, name)                                                             \
     double khal_libm_##name(double x, int n) __asm__("_Z" #length #name "di");
 
-KHAL_PTX_LIBCLC1(4, acos)
-KHAL_PTX_LIBCLC1(5, acosh)
-KHAL_PTX_LIBCLC1(6, acospi)
-KHAL_PTX_LIBCLC1(4, asin)
-KHAL_PTX_LIBCLC1(5, asinh)
-KHAL_PTX_LIBCLC1(6, asinpi)
-KHAL_PTX_LIBCLC1(4, atan)
-KHAL_PTX_LIBCLC1(5, atanh)
-KHAL_PTX_LIBCLC1(6, atanpi)
-KHAL_PTX_LIBCLC2(5, atan2)
-KHAL_PTX_LIBCLC2(7, atan2pi)
-KHAL_PTX_LIBCLC1(4, cbrt)
-KHAL_PTX_LIBCLC1(3, cos)
-KHAL_PTX_LIBCLC1(4, cosh)
-KHAL_PTX_LIBCLC1(5, cospi)
-KHAL_PTX_LIBCLC1(3, erf)
-KHAL_PTX_LIBCLC1(4, erfc)
-KHAL_PTX_LIBCLC1(3, exp)
-KHAL_PTX_LIBCLC1(4, exp2)
-KHAL_PTX_LIBCLC1(5, exp10)
-KHAL_PTX_LIBCLC1(5, expm1)
-KHAL_PTX_LIBCLC2(4, fmod)
-KHAL_PTX_LIBCLC2(5, hypot)
-KHAL_PTX_LIBCLC1(6, lgamma)
-KHAL_PTX_LIBCLC1(3, log)
-KHAL_PTX_LIBCLC1(4, log2)
-KHAL_PTX_LIBCLC1(5, log10)
-KHAL_PTX_LIBCLC1(5, log1p)
-KHAL_PTX_LIBCLC1(4, logb)
-KHAL_PTX_LIBCLC2(9, nextafter)
-KHAL_PTX_LIBCLC2(3, pow)
-KHAL_PTX_LIBCLC_INT(4, pown)
-KHAL_PTX_LIBCLC2(4, powr)
-KHAL_PTX_LIBCLC2(9, remainder)
-KHAL_PTX_LIBCLC_INT(5, rootn)
-KHAL_PTX_LIBCLC1(3, sin)
-KHAL_PTX_LIBCLC1(4, sinh)
-KHAL_PTX_LIBCLC1(5, sinpi)
-KHAL_PTX_LIBCLC1(3, tan)
-KHAL_PTX_LIBCLC1(4, tanh)
-KHAL_PTX_LIBCLC1(5, tanpi)
-KHAL_PTX_LIBCLC1(6, tgamma)
+KHAL_PTX_CLC1(4, acos, libm)
+KHAL_PTX_CLC1(5, acosh, libm)
+KHAL_PTX_CLC1(6, acospi, libm)
+KHAL_PTX_CLC1(4, asin, libm)
+KHAL_PTX_CLC1(5, asinh, libm)
+KHAL_PTX_CLC1(6, asinpi, libm)
+KHAL_PTX_CLC1(4, atan, clc)
+KHAL_PTX_CLC1(5, atanh, libm)
+KHAL_PTX_CLC1(6, atanpi, clc)
+KHAL_PTX_CLC2(5, atan2)
+KHAL_PTX_CLC2(7, atan2pi)
+KHAL_PTX_CLC1(4, cbrt, libm)
+KHAL_PTX_CLC1(3, cos, libm)
+KHAL_PTX_CLC1(4, cosh, libm)
+KHAL_PTX_CLC1(5, cospi, clc)
+KHAL_PTX_CLC1(3, erf, clc)
+KHAL_PTX_CLC1(4, erfc, libm)
+KHAL_PTX_CLC1(3, exp, libm)
+KHAL_PTX_CLC1(4, exp2, libm)
+KHAL_PTX_CLC1(5, exp10, libm)
+KHAL_PTX_CLC1(5, expm1, clc)
+KHAL_PTX_CLC2(5, hypot)
+KHAL_PTX_CLC1(6, lgamma, clc)
+KHAL_PTX_CLC1(3, log, libm)
+KHAL_PTX_CLC1(4, log2, libm)
+KHAL_PTX_CLC1(5, log10, libm)
+KHAL_PTX_CLC1(5, log1p, libm)
+KHAL_PTX_CLC2(3, pow)
+KHAL_PTX_CLC_INT(4, pown)
+KHAL_PTX_CLC2(4, powr)
+KHAL_PTX_CLC_INT(5, rootn)
+KHAL_PTX_CLC1(3, sin, clc)
+KHAL_PTX_CLC1(4, sinh, libm)
+KHAL_PTX_CLC1(5, sinpi, clc)
+KHAL_PTX_CLC1(3, tan, clc)
+KHAL_PTX_CLC1(4, tanh, libm)
+KHAL_PTX_CLC1(5, tanpi, clc)
+float khal_libm_erff(float x) __asm__("_Z3erff");
+float khal_clc_erfcf(float x) __asm__("_Z4erfcf");
+float khal_libm_hypotf(float x, float y) __asm__("_Z5hypotff");
 
-/* One definition for float and double: its mantissa has `digits` stored bits, `bias` is that of the exponent. */
-#define KHAL_PTX_EXPONENTS(T, U, B, one, digits, bias, mask)                                       \
-    /* x * 2^n. A step below 2^-bias keeps more than its digits away from the denormals, so that only the last one */ \
-    /* rounds. */                                                                                  \
-    KHAL_C_INLINE T khal_libm_ldexp##B(T x, int n)                                                 \
+/* A zero keeps its sign. */
+#define KHAL_PTX_SIGNED_ZERO(name)                                                                 \
+    KHAL_C_INLINE double khal_libm_##name(double x)                                                \
     {                                                                                              \
-        const T down = KHAL_BITCAST(T, U, (one) * (U)(digits + 2)), up = KHAL_BITCAST(T, U, (one) * (U)(2 * bias)); \
-        for (int step = 0; step < 2; step++) {                                                     \
-            const bool is_low = n < 1 - bias, is_high = n > bias;                                  \
-            x = is_low ? x * down : is_high ? x * up : x;                                          \
-            n = is_low ? n + (bias - digits - 2) : is_high ? n - bias : n;                         \
-        }                                                                                          \
-        n = n < 1 - bias ? 1 - bias : n > bias ? bias : n;                                         \
-        return x * KHAL_BITCAST(T, U, (one) * (U)(n + bias));                                      \
-    }                                                                                              \
-    KHAL_C_INLINE T khal_libm_frexp##B(T x, int* exponent)                                         \
-    {                                                                                              \
-        U bits = KHAL_BITCAST(U, T, x);                                                            \
-        int e = (int)(bits / (one) & (mask));                                                      \
-        const bool is_denormal = e == 0;                                                           \
-        if (is_denormal) {                                                                         \
-            bits = KHAL_BITCAST(U, T, x * KHAL_BITCAST(T, U, (one) * (U)(bias + digits + 1)));     \
-            e = (int)(bits / (one) & (mask)) - digits - 1;                                         \
-        }                                                                                          \
-        if (x == 0 || e == (mask)) { /* infinities and NaN too */                                  \
-            *exponent = 0;                                                                         \
-            return x;                                                                              \
-        }                                                                                          \
-        *exponent = e - bias + 1;                                                                  \
-        return KHAL_BITCAST(T, U, (bits & ~((one) * (U)(mask))) | (one) * (U)(bias - 1));          \
-    }                                                                                              \
-    KHAL_C_INLINE int khal_libm_ilogb##B(T x) /* of what is finite and not 0 */                    \
-    {                                                                                              \
-        int e;                                                                                     \
-        (void)khal_libm_frexp##B(x, &e);                                                           \
-        return e - 1;                                                                              \
+        return x == 0 ? x : khal_clc_##name(x);                                                    \
     }
+KHAL_PTX_SIGNED_ZERO(atan)
+KHAL_PTX_SIGNED_ZERO(atanpi)
+KHAL_PTX_SIGNED_ZERO(erf)
+KHAL_PTX_SIGNED_ZERO(expm1)
+KHAL_PTX_SIGNED_ZERO(sin)
+KHAL_PTX_SIGNED_ZERO(tan)
 
-KHAL_PTX_EXPONENTS(float, uint32_t, f, (uint32_t)1 << 23, 23, 127, 0xff)
-KHAL_PTX_EXPONENTS(double, uint64_t, , (uint64_t)1 << 52, 52, 1023, 0x7ff)
+KHAL_C_INLINE double khal_libm_sinpi(double x)
+{
+    const double s = khal_clc_sinpi(x);
+    return s == 0 ? __builtin_copysign(0, x) : s;
+}
+
+KHAL_C_INLINE double khal_libm_cospi(double x)
+{
+    const double s = khal_clc_cospi(x);
+    return s == 0 ? 0 : s;
+}
+
+/* At even numbers with the sign of x, at odd ones with the other. */
+KHAL_C_INLINE double khal_libm_tanpi(double x)
+{
+    const double s = khal_clc_tanpi(x), half = 0.5 * x;
+    return s == 0 ? __builtin_copysign(0, __builtin_trunc(half) == half ? x : -x) : s;
+}
+
+KHAL_C_INLINE double khal_libm_lgamma(double x)
+{
+    return x == -__builtin_inf() ? -x : khal_clc_lgamma(x);
+}
+
+KHAL_C_INLINE float khal_libm_lgammaf(float x)
+{
+    return (float)khal_libm_lgamma((double)x);
+}
+
+/* libclc is off by many places below 8, and takes denormals for zero. There, e^-(x * x) / (x * sqrt(pi)) * (1 - 1 / (2 x^2) + ...) */
+KHAL_C_INLINE float khal_libm_erfcf(float x)
+{
+    if (!(x > 7.5f))
+        return khal_clc_erfcf(x);
+    x = __builtin_fminf(x, 12);
+    const float square = x * x, low = __builtin_fmaf(x, x, -square), y = 0.5f / square;
+    float p = __builtin_fmaf(105, y, -15);
+    p = __builtin_fmaf(p, y, 3);
+    p = __builtin_fmaf(p, y, -1);
+    p = __builtin_fmaf(p, y, 1);
+    const float scale = 0x1.20dd76p-1f / x * p;
+    return khal_libm_expf(-square) * (scale * (1 - low));
+}
+
+#include <khal/ptx/gamma.h>
 
 #endif
