@@ -36,6 +36,8 @@ typedef struct kc_process {
     bool at_line_start;
     int status;  /* as waitpid gives it */
     bool is_cut; /* wrote more than KC_DUMP_LIMIT and was killed */
+    pid_t pid;
+    int fds[3];
 } kc_process;
 
 /* A pipe whose ends stay out of children and clear of the descriptors that a child gets. */
@@ -128,8 +130,8 @@ static void drain(kc_process* p, pid_t pid, int* fds)
     free(buffer);
 }
 
-/* False when the program could not be started at all. */
-static bool run_process(kc_process* p, const char* path, char* const* args)
+/* False when the program could not be started at all. Its standard input is `input`, or nothing where that is -1. */
+static bool start_process(kc_process* p, const char* path, char* const* args, int input)
 {
     int pipes[3][2];
     int open_count = 0;
@@ -137,30 +139,45 @@ static bool run_process(kc_process* p, const char* path, char* const* args)
         open_count++;
     posix_spawn_file_actions_t actions;
     bool ok = open_count == 3 && posix_spawn_file_actions_init(&actions) == 0;
-    pid_t pid = -1;
     if (ok) {
         static const int targets[3] = {STDOUT_FILENO, STDERR_FILENO, KC_CHILD_DEPENDENCIES};
-        ok =
-            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) == 0;
+        ok = input >= 0 ? posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) == 0
+                        : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                                           O_RDONLY, 0) == 0;
         for (int i = 0; i < 3; i++)
             ok = ok && posix_spawn_file_actions_adddup2(&actions, pipes[i][1], targets[i]) == 0;
-        ok = ok && posix_spawn(&pid, path, &actions, NULL, args, environ) == 0;
+        ok = ok && posix_spawn(&p->pid, path, &actions, NULL, args, environ) == 0;
         posix_spawn_file_actions_destroy(&actions);
     }
-    int fds[3] = {-1, -1, -1};
+    for (int i = 0; i < 3; i++)
+        p->fds[i] = -1;
     for (int i = 0; i < open_count; i++) {
         close(pipes[i][1]);
-        fds[i] = pipes[i][0];
+        if (ok)
+            p->fds[i] = pipes[i][0];
+        else
+            close(pipes[i][0]);
     }
-    if (ok) {
-        drain(p, pid, fds);
-        while (waitpid(pid, &p->status, 0) < 0 && errno == EINTR)
-            ;
-    }
-    for (int i = 0; i < 3; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
     return ok;
+}
+
+/* Takes what the program writes until it ends. */
+static void finish_process(kc_process* p)
+{
+    drain(p, p->pid, p->fds);
+    while (waitpid(p->pid, &p->status, 0) < 0 && errno == EINTR)
+        ;
+    for (int i = 0; i < 3; i++)
+        if (p->fds[i] >= 0)
+            close(p->fds[i]);
+}
+
+static bool run_process(kc_process* p, const char* path, char* const* args)
+{
+    if (!start_process(p, path, args, -1))
+        return false;
+    finish_process(p);
+    return true;
 }
 
 static void process_free(kc_process* p)
@@ -480,4 +497,60 @@ bool kc_clang_run(kc_arena* arena, kc_diags* diags, const kc_options* options, k
     }
     process_free(&p);
     return succeeded;
+}
+
+/* ---- compiling C --------------------------------------------------------------------------------- */
+
+struct kc_compilation {
+    kc_process process;
+};
+
+/* A file without a name that holds the text, to be read from its beginning; -1 where there can't be one. */
+static int open_text(const kc_text* text)
+{
+    FILE* file = tmpfile();
+    if (!file)
+        return -1;
+    const bool ok = fwrite(text->data ? text->data : "", 1, text->size, file) == text->size &&
+                    fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
+    const int fd = ok ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 10) : -1;
+    fclose(file);
+    return fd;
+}
+
+kc_compilation* kc_clang_start(kc_arena* arena, kc_diags* diags, const kc_options* options,
+                               const char* const* args, uint32_t arg_count, const kc_text* source)
+{
+    const char* clang = find_clang(arena, diags, options);
+    if (!clang)
+        return NULL;
+    char** all = KC_NEW_ARRAY(arena, char*, arg_count + 2);
+    all[0] = kc_strdup(arena, "clang");
+    for (uint32_t i = 0; i < arg_count; i++)
+        all[i + 1] = kc_strdup(arena, args[i]);
+    kc_compilation* c = KC_NEW(arena, kc_compilation);
+    const int input = open_text(source);
+    const bool ok = input >= 0 && start_process(&c->process, clang, all, input);
+    if (!ok)
+        kc_error(diags, (kc_loc){0}, KC_DIAG_CLANG_FAILED,
+                 input < 0 ? "there is no room for a temporary file" : "'%s' could not be run", clang);
+    if (input >= 0)
+        close(input);
+    return ok ? c : NULL;
+}
+
+bool kc_clang_finish(kc_compilation* c, kc_text* out, kc_text* out_messages)
+{
+    finish_process(&c->process);
+    *out = c->process.output;
+    *out_messages = c->process.messages;
+    kc_text_free(&c->process.dependencies);
+    return !c->process.is_cut && WIFEXITED(c->process.status) && WEXITSTATUS(c->process.status) == 0;
+}
+
+uint32_t kc_clang_version(kc_arena* arena, kc_diags* diags, const kc_options* options, const char** out_path)
+{
+    const char* clang = find_clang(arena, diags, options);
+    *out_path = clang;
+    return clang ? clang_version(clang) : 0;
 }

@@ -23,10 +23,19 @@ const char* kc_member_name(kc_module* m, const char* source_name, uint32_t index
 /* Typed argument structs and launchers: NAME.khal.h (emit_header.c). Names that clash are diagnostics. */
 void kc_emit_header(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_kernel_info* kernels);
 
+/* A text for each compute capability, with the same entry points in each. */
+typedef struct kc_ptx_library {
+    uint32_t code_count;
+    const uint32_t* capabilities; /* times 10 */
+    const char* const* texts;
+    const khal_ptx_kernel* kernels; /* one for each kernel */
+} kc_ptx_library;
+
 typedef struct kc_library_options {
     const char* header_name; /* how NAME.khal.c includes the header */
     bool has_cpu;
     const khal_wgsl_kernel* wgsl; /* one for each kernel; NULL: no WGSL */
+    const kc_ptx_library* ptx;    /* NULL: no PTX */
 } kc_library_options;
 
 /* NAME.khal.c (emit_library.c): the CPU code, once for each SIMD level by including itself, then WGSL, the

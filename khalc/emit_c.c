@@ -67,7 +67,7 @@ void kc_emc_scan_stmt(kc_stmt* s, void* user)
     }
 }
 
-static void scan_function(kc_emc* em, kc_function* f)
+void kc_emc_scan(kc_emc* em, kc_function* f)
 {
     kc_fn_info* info = KC_NEW(em->m->arena, kc_fn_info);
     for (uint32_t i = 0; i < f->param_count; i++)
@@ -88,8 +88,8 @@ static const char* extra(kc_emc* em, const kc_fn_info* info, const char* prefix)
                               q == KC_QUERY_WORK_DIM && *prefix ? "khal_uint " : prefix,
                               kc_emc_query_name((kc_query)q, d));
     if (info->needs_launch)
-        s = kc_format(em->m->arena, "%s%s%skhal_launch", s, *s ? ", " : "",
-                      *prefix ? "const khal_cpu_launch* " : "");
+        s = kc_format(em->m->arena, "%s%s%s%s", s, *s ? ", " : "",
+                      *prefix ? em->dialect->launch_type : "", em->dialect->launch);
     return s;
 }
 
@@ -100,7 +100,7 @@ const char* kc_emc_extra_args(kc_emc* em, const kc_fn_info* callee)
 
 /* A __local variable is a pointer into scratch; an array's name, as in C, the address of its first
  * element. */
-static const char* local_declare(kc_emc* em, kc_var* v, bool is_const)
+const char* kc_emc_local(kc_emc* em, kc_var* v, bool is_const)
 {
     const char* name =
         kc_format(em->m->arena, "*%srestrict %s", is_const ? "const " : "", kc_emc_var(em, v));
@@ -121,10 +121,12 @@ static const char* param_list(kc_emc* em, kc_function* f)
         s = kc_format(em->m->arena, "%s%s%s", s, i ? ", " : "",
                       kc_emc_declare(em, v->type, name, false));
     }
-    for (uint32_t i = 0; i < f->local_count; i++)
+    for (uint32_t i = 0; i < f->local_count && em->dialect->passes_locals; i++)
         s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "",
-                      local_declare(em, f->locals[i], false));
+                      kc_emc_local(em, f->locals[i], false));
     const char* more = extra(em, f->pass_data, "uint64_t ");
+    const char* last = em->dialect->last_parameters ? em->dialect->last_parameters(em, f) : "";
+    more = kc_format(em->m->arena, "%s%s%s", more, *more && *last ? ", " : "", last);
     return *s || *more ? kc_format(em->m->arena, "%s%s%s", s, *s && *more ? ", " : "", more)
                        : "void";
 }
@@ -151,7 +153,7 @@ void kc_emc_kernel_params(kc_emc* em, kc_function* f, const khal_kernel_info* in
     const uint64_t fixed = kc_emc_local_layout(f, offsets);
     for (uint32_t i = 0; i < f->local_count; i++)
         kc_emc_line(em, "%s = (void*)((char*)khal_scratch + %llu);",
-                    local_declare(em, f->locals[i], true), (unsigned long long)offsets[i]);
+                    kc_emc_local(em, f->locals[i], true), (unsigned long long)offsets[i]);
     if (info->local_count)
         kc_emc_line(em, "char* khal_next_local = (char*)khal_scratch + %llu;",
                     (unsigned long long)fixed);
@@ -209,7 +211,7 @@ void kc_emc_query_constants(kc_emc* em, kc_function* f, uint32_t queries)
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
-static void begin_function(kc_emc* em, kc_function* f)
+void kc_emc_begin(kc_emc* em, kc_function* f)
 {
     kc_emc_names_clear(em);
     em->f = f;
@@ -226,10 +228,12 @@ void kc_emc_own_lines(kc_emc* em)
     em->line_text = NULL;
 }
 
-static void put_body(kc_emc* em, kc_function* f, const char* head)
+void kc_emc_body(kc_emc* em, kc_function* f, const char* head)
 {
     kc_emc_loc(em, f->loc);
     kc_putf(em->out, "%s(%s)\n{\n", head, param_list(em, f));
+    if (em->dialect->put_head)
+        em->dialect->put_head(em, f);
     kc_emc_block(em, &f->body);
     const kc_stmt* last = f->body.last;
     if (f->result->kind != KC_TYPE_VOID &&
@@ -240,11 +244,11 @@ static void put_body(kc_emc* em, kc_function* f, const char* head)
     kc_put(em->out, "\n");
 }
 
-static void emit_helper(kc_emc* em, kc_function* f)
+void kc_emc_helper(kc_emc* em, kc_function* f)
 {
-    begin_function(em, f);
+    kc_emc_begin(em, f);
     const bool small = em->info->statements <= INLINE_LIMIT;
-    put_body(em, f,
+    kc_emc_body(em, f,
              kc_format(em->m->arena, "%s %s KHAL_C_NAME(%s)",
                        small ? "KHAL_C_INLINE" : "KHAL_C_FUNCTION", kc_emc_type(em, f->result),
                        f->name));
@@ -263,9 +267,9 @@ static const char* item_args(kc_emc* em, kc_function* f)
 
 static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* info)
 {
-    begin_function(em, f);
+    kc_emc_begin(em, f);
     const uint32_t queries = em->info->queries;
-    put_body(em, f,
+    kc_emc_body(em, f,
              kc_format(em->m->arena, "KHAL_C_INLINE void KHAL_C_NAME(%s_item)", f->name));
 
     em->indent = 1;
@@ -327,7 +331,7 @@ static void forget_stmt(kc_stmt* s, void* user)
         s->var->pass_data = NULL;
 }
 
-static void forget(kc_function* f)
+void kc_emc_forget(kc_function* f)
 {
     kc_block_walk(&f->body, forget_stmt, NULL);
     f->pass_data = NULL;
@@ -339,7 +343,7 @@ static void forget(kc_function* f)
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static void put_includes(kc_emc* em, kc_text* out)
+void kc_emc_includes(kc_emc* em, kc_text* out)
 {
     if (em->uses_map || em->uses_integer || em->uses_convert || em->uses_half)
         kc_put(out, "#include <khal/c/map.h>\n");
@@ -379,6 +383,26 @@ static void put_functions(kc_emc* em, kc_text* out, const kc_text* text)
     kc_putn(out, text->data + from, text->size - from);
 }
 
+static void put_fence(kc_emc* em, uint32_t fence)
+{
+    (void)fence;
+    kc_emc_line(em, "__atomic_thread_fence(__ATOMIC_SEQ_CST);");
+}
+
+static const char* local_bytes(kc_emc* em, uint32_t index)
+{
+    return kc_format(em->m->arena, "khal_launch->local_sizes[%u]", index);
+}
+
+static const kc_dialect cpu = {
+    .launch_type = "const khal_cpu_launch* ",
+    .launch = "khal_launch",
+    .pick = "khal_cpu_pick",
+    .passes_locals = true,
+    .put_fence = put_fence,
+    .local_bytes = local_bytes,
+};
+
 void kc_emit_c(kc_text* out, kc_module* m)
 {
     kc_pass_inline(m, KC_INLINE_BARRIERS);
@@ -387,20 +411,20 @@ void kc_emit_c(kc_text* out, kc_module* m)
     kc_reflect(m, &kernels);
 
     kc_text head = {0}, needs = {0}, text = {0}, table = {0};
-    kc_emc em = {.m = m, .out = &text, .needs = &needs};
+    kc_emc em = {.m = m, .dialect = &cpu, .out = &text, .needs = &needs};
     kc_emc_records(&em, &head);
     kc_emc_constants(&em, &head);
     for (kc_function* f = m->functions; f; f = f->next)
-        scan_function(&em, f);
+        kc_emc_scan(&em, f);
     for (kc_function *f = m->functions, *next; f; f = next) {
         next = f->next;
         if (!f->is_kernel) {
             if (!f->has_barrier) /* those with a barrier were inlined */
-                emit_helper(&em, f);
+                kc_emc_helper(&em, f);
             continue;
         }
         if (f->has_barrier) {
-            begin_function(&em, f);
+            kc_emc_begin(&em, f);
             kc_emc_group_kernel(&em, f, kernels, &table);
             kc_emc_own_lines(&em);
         } else {
@@ -411,7 +435,7 @@ void kc_emit_c(kc_text* out, kc_module* m)
         kernels++;
     }
     kc_put(out, "KHAL_CPU_TEXT_BEGIN\n");
-    put_includes(&em, out);
+    kc_emc_includes(&em, out);
     kc_put(out, "\n");
     if (head.size)
         kc_putn(out, head.data, head.size);
@@ -424,7 +448,7 @@ void kc_emit_c(kc_text* out, kc_module* m)
     kc_put(out, table.size ? table.data : "    {0, 0, 0},\n");
     kc_put(out, "};\nKHAL_CPU_TEXT_END\n");
     for (kc_function* f = m->functions; f; f = f->next)
-        forget(f);
+        kc_emc_forget(f);
     kc_text_free(&head);
     kc_text_free(&needs);
     kc_text_free(&text);

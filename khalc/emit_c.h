@@ -47,8 +47,29 @@ typedef struct kc_name {
     struct kc_name* next;
 } kc_name;
 
+struct kc_emc;
+
+/* Where the C of one target is not that of another. */
+typedef struct kc_dialect {
+    const char *launch_type, *launch; /* the parameter of functions that need more of the launch than ids */
+    const char* compare_shorts; /* a macro for vectors of 16-bit integers; NULL: the operator does */
+    const char* pick;                 /* of a work-item query, the dimension that is known at run time only */
+    bool passes_locals; /* a kernel's own __local variables are parameters of its work-item function */
+    const char* low_id; /* what the low half of a global id is called, without _x; NULL: it has no name */
+    const char* (*last_parameters)(const struct kc_emc* em, const kc_function* f); /* NULL: none */
+    /* at the head of a function's body; NULL: nothing */
+    void (*put_head)(struct kc_emc* em, kc_function* f);
+    void (*put_barrier)(struct kc_emc* em); /* NULL: no barrier is printed as a statement */
+    void (*put_fence)(struct kc_emc* em, uint32_t fence);
+    const char* (*local_bytes)(struct kc_emc* em, uint32_t index); /* of the index-th `__local` argument */
+    /* what stands before the declaration of a __constant variable; NULL: nothing */
+    const char* (*constant_space)(struct kc_emc* em, const kc_var* v);
+} kc_dialect;
+
 typedef struct kc_emc {
     kc_module* m;
+    const kc_dialect* dialect;
+    void* user; /* the dialect's own */
     kc_text* out;   /* where statements are printed */
     kc_text* needs; /* instantiations that the functions ask for, printed before them */
     kc_name* needed[64];
@@ -140,6 +161,13 @@ void kc_emc_exit(
     kc_stmt* s); /* BREAK, CONTINUE, RETURN inside a region, for a statement around it */
 
 /* emit_c.c */
+void kc_emc_scan(kc_emc* em, kc_function* f); /* f->pass_data, a kc_fn_info; callees first */
+void kc_emc_begin(kc_emc* em, kc_function* f);
+void kc_emc_helper(kc_emc* em, kc_function* f);
+void kc_emc_body(kc_emc* em, kc_function* f, const char* head);
+void kc_emc_forget(kc_function* f);
+void kc_emc_includes(kc_emc* em, kc_text* out);
+const char* kc_emc_local(kc_emc* em, kc_var* v, bool is_const);
 void kc_emc_own_lines(kc_emc* em); /* the lines that follow are the generated file's own */
 void kc_emc_scan_expr(kc_expr** slot, void* info);
 void kc_emc_scan_stmt(kc_stmt* s, void* info);

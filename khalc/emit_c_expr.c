@@ -538,6 +538,10 @@ static kc_c compare(kc_emc* em, const kc_expr* e)
     const bool half = is_half(t);
     const kc_c a = half ? to_float(em, e->args[0]) : kc_emc_expr(em, e->args[0]);
     const kc_c b = half ? to_float(em, e->args[1]) : kc_emc_expr(em, e->args[1]);
+    if (em->dialect->compare_shorts && kc_is_vector(t) && kc_is_integer(t) && kc_lane(t)->width == 16)
+        return kc_emc_make(em, KC_PREC_POSTFIX, "%s(%s, %s, %u, %s, %s, %s)", em->dialect->compare_shorts,
+                           kc_emc_type(em, t), kc_emc_type(em, e->type), kc_emc_storage_lanes(t), op_text(e->u.op),
+                           kc_emc_argument(em, a), kc_emc_argument(em, b));
     const kc_c c = infix(em, e->u.op, a, b);
     if (!kc_is_vector(t))
         return c;
@@ -661,10 +665,25 @@ static kc_c work_item(kc_emc* em, const kc_expr* e)
                                         : "1ull");
     } else {
         const char* const* n = query_names[e->u.query];
-        c = kc_emc_make(em, KC_PREC_POSTFIX, "khal_cpu_pick(%s, %s, %s, %s, %s)",
+        c = kc_emc_make(em, KC_PREC_POSTFIX, "%s(%s, %s, %s, %s, %s)", em->dialect->pick,
                         kc_emc_expr(em, e->args[0]).s, n[0], n[1], n[2], is_id ? "0" : "1");
     }
     return e->type->width == 64 ? c : cast(em, e->type, c);
+}
+
+/* An id of which no more than 32 bits are used. */
+static bool has_low_id(const kc_emc* em, const kc_expr* e)
+{
+    const kc_expr* id = e->args[0];
+    return em->dialect->low_id && e->type->kind == KC_TYPE_INT && e->type->width <= 32 && !e->u.convert.saturate &&
+           id->kind == KC_EX_WORK_ITEM && id->u.query == KC_QUERY_GLOBAL_ID && id->args[0]->kind == KC_EX_CONST &&
+           id->args[0]->u.bits < 3;
+}
+
+static kc_c low_id(kc_emc* em, const kc_expr* e)
+{
+    const kc_c id = name(kc_format(em->m->arena, "%s_%c", em->dialect->low_id, "xyz"[e->args[0]->args[0]->u.bits]));
+    return cast(em, e->type, id);
 }
 
 static kc_c address(kc_emc* em, const kc_expr* e)
@@ -744,6 +763,8 @@ static kc_c expr(kc_emc* em, const kc_expr* e)
     case KC_EX_BINARY: return binary(em, e);
     case KC_EX_SELECT: return conditional(em, e);
     case KC_EX_CONVERT:
+        if (has_low_id(em, e))
+            return low_id(em, e);
         return kc_emc_convert(em, e->type, e->args[0]->type, kc_emc_expr(em, e->args[0]),
                               e->u.convert.round, e->u.convert.saturate);
     case KC_EX_BITCAST: return bitcast(em, e);
@@ -767,7 +788,7 @@ static kc_c expr(kc_emc* em, const kc_expr* e)
         for (uint32_t i = 0, k = 0; em->f && i < em->f->param_count; i++) {
             const kc_type* t = em->f->params[i]->type;
             if (em->f->params[i] == e->u.var)
-                return kc_emc_make(em, KC_PREC_POSTFIX, "khal_launch->local_sizes[%u]", k);
+                return kc_emc_make(em, KC_PREC_POSTFIX, "%s", em->dialect->local_bytes(em, k));
             k += kc_is_pointer(t) && t->space == KC_SPACE_LOCAL;
         }
         return name("0ull");

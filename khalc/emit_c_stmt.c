@@ -481,9 +481,12 @@ void kc_emc_stmt(kc_emc* em, kc_stmt* s)
     case KC_ST_ASSIGN: assign(em, s); break;
     case KC_ST_CALL: call(em, s); break;
     case KC_ST_ATOMIC: atomic(em, s); break;
-    case KC_ST_BARRIER:   /* reached in a kernel without them only by dead code */
+    case KC_ST_BARRIER: /* reached on the CPU only by dead code */
+        if (em->dialect->put_barrier)
+            em->dialect->put_barrier(em);
+        break;
     case KC_ST_BROADCAST: /* other targets' */ break;
-    case KC_ST_FENCE: kc_emc_line(em, "__atomic_thread_fence(__ATOMIC_SEQ_CST);"); break;
+    case KC_ST_FENCE: em->dialect->put_fence(em, s->fence); break;
     case KC_ST_PRINTF: print(em, s); break;
     case KC_ST_IF: if_stmt(em, s); break;
     case KC_ST_LOOP: loop(em, s); break;

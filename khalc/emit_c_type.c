@@ -292,7 +292,8 @@ void kc_emc_constants(kc_emc* em, kc_text* out)
     em->may_not_spill = true;
     for (uint32_t i = 0; i < em->m->constant_count; i++) {
         kc_var* v = em->m->constants[i];
-        kc_putf(out, "static %s __attribute__((unused",
+        const char* space = em->dialect->constant_space ? em->dialect->constant_space(em, v) : "";
+        kc_putf(out, "static %s%s __attribute__((unused", space,
                 kc_emc_declare(em, v->type, kc_emc_var(em, v), true));
         if (v->align > v->type->align)
             kc_putf(out, ", aligned(%llu)", (unsigned long long)v->align);

@@ -117,6 +117,14 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
     kc_put(out, "},\n");
 }
 
+/* Compilers need take no more than 4,095 characters in a literal; all take these. */
+#define OVERLENGTH_BEGIN                                                                           \
+    "#ifdef __GNUC__\n"                                                                            \
+    "#pragma GCC diagnostic push\n"                                                                \
+    "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"                                    \
+    "#endif\n"
+#define OVERLENGTH_END "#ifdef __GNUC__\n#pragma GCC diagnostic pop\n#endif\n\n"
+
 /* ---- WGSL ------------------------------------------------------------------------------------ */
 
 /* A text that is longer is no string literal that every compiler takes. */
@@ -188,11 +196,7 @@ static void put_wgsl_entry(kc_text* out, const khal_kernel_info* k, const khal_w
 static void put_wgsl(kc_text* out, uint32_t kernel_count, const khal_kernel_info* kernels,
                      const khal_wgsl_kernel* wgsl)
 {
-    /* Compilers need take no more than 4,095 characters in a literal; all take these. */
-    kc_put(out, "#ifdef __GNUC__\n"
-                "#pragma GCC diagnostic push\n"
-                "#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n"
-                "#endif\n");
+    kc_put(out, OVERLENGTH_BEGIN);
     for (uint32_t i = 0; i < kernel_count; i++) {
         if (!wgsl[i].source)
             continue;
@@ -201,11 +205,44 @@ static void put_wgsl(kc_text* out, uint32_t kernel_count, const khal_kernel_info
             put_text(out, "khal_wgsl_shared", i, wgsl[i].shared_source);
         put_wgsl_lists(out, &kernels[i], &wgsl[i], i);
     }
-    kc_put(out, "#ifdef __GNUC__\n#pragma GCC diagnostic pop\n#endif\n\n"
-                "static const khal_wgsl_kernel khal_wgsl_kernels[] = {\n");
+    kc_put(out, OVERLENGTH_END "static const khal_wgsl_kernel khal_wgsl_kernels[] = {\n");
     for (uint32_t i = 0; i < kernel_count; i++)
         put_wgsl_entry(out, &kernels[i], &wgsl[i], i);
     kc_put(out, "};\n\n");
+}
+
+/* ---- PTX ------------------------------------------------------------------------------------- */
+
+static void put_ptx(kc_text* out, uint32_t kernel_count, const kc_ptx_library* ptx)
+{
+    kc_put(out, OVERLENGTH_BEGIN);
+    for (uint32_t i = 0; i < ptx->code_count; i++)
+        put_text(out, "khal_ptx", ptx->capabilities[i], ptx->texts[i]);
+    kc_put(out, OVERLENGTH_END "static const khal_ptx_kernel khal_ptx_kernels[] = {\n");
+    for (uint32_t i = 0; i < kernel_count; i++) {
+        const khal_ptx_kernel* k = &ptx->kernels[i];
+        if (k->entry) {
+            kc_putf(out, "    {.entry = \"%s\", .grid_entry = \"%s\"", k->entry, k->grid_entry);
+            if (k->dynamic_size)
+                kc_putf(out, ", .dynamic_size = %u", k->dynamic_size);
+        } else {
+            kc_put(out, "    {.reason = ");
+            put_string(out, k->reason);
+        }
+        kc_put(out, "},\n");
+    }
+    kc_put(out, "};\n\n");
+}
+
+static void put_ptx_codes(kc_text* out, const kc_ptx_library* ptx)
+{
+    for (uint32_t i = 0; i < ptx->code_count; i++) {
+        const uint32_t c = ptx->capabilities[i];
+        kc_putf(out,
+                "    {.format = KHAL_FORMAT_PTX, .level = %u, .abi = KHAL_PTX_ABI, .bytes = "
+                "khal_ptx_%u, .size = sizeof khal_ptx_%u,\n     .ptx_kernels = khal_ptx_kernels},\n",
+                c, c, c);
+    }
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -233,6 +270,8 @@ static void put_tables(kc_text* out, const kc_module* m, uint32_t kernel_count,
     if (options->wgsl)
         kc_put(out, "    {.format = KHAL_FORMAT_WGSL, .abi = KHAL_WGSL_ABI, .wgsl_kernels = "
                     "khal_wgsl_kernels},\n");
+    if (options->ptx)
+        put_ptx_codes(out, options->ptx);
     kc_put(out, "};\n\n");
     for (uint32_t i = 0; i < kernel_count; i++)
         put_args(out, &kernels[i]);
@@ -379,6 +418,8 @@ void kc_emit_library(kc_text* out, kc_module* m, uint32_t kernel_count,
         put_levels(out, kc_format(m->arena, "%.*sc", (int)stem_size, options->header_name));
     if (options->wgsl)
         put_wgsl(out, kernel_count, kernels, options->wgsl);
+    if (options->ptx)
+        put_ptx(out, kernel_count, options->ptx);
     put_tables(out, m, kernel_count, kernels, options);
     put_handle_functions(out, m->name);
     uint32_t index = 0;

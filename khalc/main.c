@@ -4,6 +4,7 @@
 #include "diag.h"
 #include "emit.h"
 #include "ir.h"
+#include "target_ptx.h"
 #include "target_wgsl.h"
 #include "text.h"
 
@@ -37,10 +38,14 @@ static const char help[] =
     "identifier\n"
     "  --emit=WHAT         print to standard output, or to the file that -o names: ir, c "
     "(kernels.khal.c),\n"
-    "                      header (kernels.khal.h) or wgsl\n"
-    "  --targets=LIST      what to compile for, of cpu and wgsl, with commas between; all where it "
-    "is not given.\n"
-    "                      What a target that is named can't have is an error, else a warning\n"
+    "                      header (kernels.khal.h), wgsl, ptx, or ptx-c, the C that PTX is made of\n"
+    "  --targets=LIST      what to compile for, of cpu, wgsl and ptx, with commas between; all "
+    "where it is not\n"
+    "                      given. What a target that is named can't have is an error, else a "
+    "warning\n"
+    "  --ptx=LIST          compute capabilities to make PTX for, times 10, with commas between; 75 "
+    "where it is\n"
+    "                      not given. A device takes the largest that it has\n"
     "  -I DIR              search DIR for included files; <khal/kernel.h> is found without\n"
     "  -D NAME[=VALUE]     define a macro\n"
     "  -U NAME             undefine a macro\n"
@@ -50,6 +55,9 @@ static const char help[] =
     "  -MD                 write the files that were read to BASE.khal.d, for make and ninja\n"
     "  -MF FILE            write them to FILE instead\n"
     "  --clang=PATH        the clang to run, 16 or newer; otherwise $KHAL_CLANG, or one in $PATH\n"
+    "  --libclc=PATH       libclc's nvptx64--.bc, which PTX is made with; otherwise $KHAL_LIBCLC, or "
+    "the one\n"
+    "                      beside clang\n"
     "  --size-t=BITS       take size_t to have 64 (the default) or 32 bits\n"
     "  --help, --version\n"
     "  --                  what follows is the file, whatever it looks like\n"
@@ -58,9 +66,17 @@ static const char help[] =
     "runs out. Nothing is written\n"
     "unless the status is 0.\n";
 
-typedef enum emit_kind { EMIT_LIBRARY, EMIT_IR, EMIT_C, EMIT_HEADER, EMIT_WGSL } emit_kind;
+typedef enum emit_kind {
+    EMIT_LIBRARY,
+    EMIT_IR,
+    EMIT_C,
+    EMIT_HEADER,
+    EMIT_WGSL,
+    EMIT_PTX,
+    EMIT_PTX_C
+} emit_kind;
 
-enum { KC_TARGET_CPU = 1, KC_TARGET_WGSL = 2 };
+enum { KC_TARGET_CPU = 1, KC_TARGET_WGSL = 2, KC_TARGET_PTX = 4 };
 
 typedef struct command {
     kc_options build;
@@ -68,6 +84,7 @@ typedef struct command {
     bool is_emit_given;
     uint32_t targets; /* KC_TARGET_... */
     bool is_targets_given;
+    kc_ptx_options ptx;
     const char* output;
     bool wants_dependencies;
     const char* dependency_file;
@@ -116,7 +133,8 @@ static bool parse_emit(context* c, command* cmd, const char* what)
     static const struct {
         const char* name;
         emit_kind kind;
-    } kinds[] = {{"ir", EMIT_IR}, {"c", EMIT_C}, {"header", EMIT_HEADER}, {"wgsl", EMIT_WGSL}};
+    } kinds[] = {{"ir", EMIT_IR}, {"c", EMIT_C}, {"header", EMIT_HEADER},
+                 {"wgsl", EMIT_WGSL}, {"ptx", EMIT_PTX}, {"ptx-c", EMIT_PTX_C}};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strcmp(what, kinds[i].name) == 0) {
             if (cmd->is_emit_given && cmd->emit != kinds[i].kind) {
@@ -127,8 +145,8 @@ static bool parse_emit(context* c, command* cmd, const char* what)
             cmd->is_emit_given = true;
             return true;
         }
-    kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--emit takes ir, c, header or wgsl, not '%s'",
-             what);
+    kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, 
+             "--emit takes ir, c, header, wgsl, ptx or ptx-c, not '%s'", what);
     return false;
 }
 
@@ -137,7 +155,7 @@ static bool parse_targets(context* c, command* cmd, const char* list)
     static const struct {
         const char* name;
         uint32_t target;
-    } targets[] = {{"cpu", KC_TARGET_CPU}, {"wgsl", KC_TARGET_WGSL}};
+    } targets[] = {{"cpu", KC_TARGET_CPU}, {"wgsl", KC_TARGET_WGSL}, {"ptx", KC_TARGET_PTX}};
     if (cmd->is_targets_given) {
         kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--targets is given twice");
         return false;
@@ -151,11 +169,42 @@ static bool parse_targets(context* c, command* cmd, const char* list)
                (strlen(targets[i].name) != n || memcmp(targets[i].name, p, n) != 0))
             i++;
         if (i == sizeof targets / sizeof targets[0]) {
-            kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--targets takes cpu and wgsl, not '%.*s'",
-                     (int)n, p);
+            kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, 
+                     "--targets takes cpu, wgsl and ptx, not '%.*s'", (int)n, p);
             return false;
         }
         cmd->targets |= targets[i].target;
+        p += n;
+        if (!*p)
+            return true;
+    }
+}
+
+/* "75,90" */
+static bool parse_capabilities(context* c, command* cmd, const char* list)
+{
+    kc_ptx_options* ptx = &cmd->ptx;
+    if (ptx->capability_count) {
+        kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE, "--ptx is given twice");
+        return false;
+    }
+    for (const char* p = list;; p++) {
+        const size_t n = strcspn(p, ",");
+        uint32_t capability = 0;
+        for (size_t i = 0; i < n; i++)
+            capability = p[i] >= '0' && p[i] <= '9' && capability < 1000
+                             ? capability * 10 + (uint32_t)(p[i] - '0')
+                             : 10000;
+        bool is_known = kc_ptx_has_capability(capability);
+        for (uint32_t i = 0; i < ptx->capability_count; i++)
+            is_known &= ptx->capabilities[i] != capability;
+        if (!is_known || ptx->capability_count == KC_PTX_MAX_CODES) {
+            kc_error(&c->diags, NOWHERE, KC_DIAG_USAGE,
+                     "--ptx takes compute capabilities from 70 on, each once, as 75,90; not '%.*s'",
+                     (int)n, p);
+            return false;
+        }
+        ptx->capabilities[ptx->capability_count++] = capability;
         p += n;
         if (!*p)
             return true;
@@ -240,6 +289,10 @@ static bool parse_option(context* c, command* cmd, int argc, char** argv, int* i
         return parse_targets(c, cmd, arg + strlen("--targets="));
     if (starts_with(arg, "--clang=") && arg[strlen("--clang=")])
         return set_once(c, &cmd->build.clang, "--clang", arg + strlen("--clang="));
+    if (starts_with(arg, "--ptx="))
+        return parse_capabilities(c, cmd, arg + strlen("--ptx="));
+    if (starts_with(arg, "--libclc=") && arg[strlen("--libclc=")])
+        return set_once(c, &cmd->ptx.libclc, "--libclc", arg + strlen("--libclc="));
     if (strcmp(arg, "--size-t=64") == 0 || strcmp(arg, "--size-t=32") == 0) {
         cmd->build.size_t_bits = arg[strlen("--size-t=")] == '6' ? 64 : 32;
         return true;
@@ -475,7 +528,7 @@ static void put_dependencies(kc_text* out, const output_file* files, size_t coun
 /* ---- compiling ------------------------------------------------------------------------------- */
 
 typedef struct product {
-    kc_text ir, header, library, wgsl;
+    kc_text ir, header, library, wgsl, ptx;
 } product;
 
 /* Runs the passes. The IR is verified after each that changes it: a fault there must not become
@@ -504,9 +557,54 @@ static bool wants_no_warnings(const command* cmd)
     return false;
 }
 
-static bool compile(context* c, const command* cmd, product* out)
+static bool wants(const command* cmd, uint32_t target, emit_kind alone)
 {
-    kc_module* m = kc_build_module(c->arena, &c->diags, cmd->name, &cmd->build);
+    const bool is_library = cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C;
+    return cmd->emit == alone || (is_library && (cmd->targets & target));
+}
+
+static kc_ptx_job* start_ptx(context* c, command* cmd, kc_tree* tree, uint32_t kernel_count,
+                             const khal_kernel_info* kernels, product* out)
+{
+    const bool source_only = cmd->emit == EMIT_PTX_C;
+    cmd->ptx.is_required = cmd->is_targets_given || source_only || cmd->emit == EMIT_PTX;
+    cmd->ptx.is_quiet = wants_no_warnings(cmd);
+    kc_ptx_job* job = kc_ptx_start(c->arena, &c->diags, cmd->name, &cmd->build, tree, kernel_count,
+                                   kernels, &cmd->ptx, source_only);
+    if (job && source_only)
+        kc_putn(&out->ptx, kc_ptx_source(job)->data, kc_ptx_source(job)->size);
+    return job;
+}
+
+static void print_ptx(kc_text* out, const kc_ptx_library* ptx)
+{
+    for (uint32_t i = 0; i < ptx->code_count; i++) {
+        kc_put(out, i ? "\n" : "");
+        kc_put(out, ptx->texts[i]);
+    }
+}
+
+/* The other outputs, while PTX is compiled beside khalc. */
+static bool make_rest(context* c, command* cmd, kc_module* m, uint32_t kernel_count,
+                      const khal_kernel_info* kernels, khal_wgsl_kernel** wgsl, product* out)
+{
+    if (wants(cmd, KC_TARGET_WGSL, EMIT_WGSL)) {
+        const bool is_named = cmd->is_targets_given || cmd->emit == EMIT_WGSL;
+        *wgsl = KC_NEW_ARRAY(c->arena, khal_wgsl_kernel, kernel_count);
+        if (!kc_make_wgsl(c->arena, &c->diags, cmd->name, &cmd->build, kernel_count, kernels,
+                          is_named, wants_no_warnings(cmd), *wgsl))
+            return false;
+        kc_print_wgsl(&out->wgsl, kernel_count, kernels, *wgsl);
+    }
+    kc_print_module(&out->ir, m);
+    kc_emit_header(&out->header, m, kernel_count, kernels);
+    return c->diags.error_count == 0;
+}
+
+static bool compile(context* c, command* cmd, product* out)
+{
+    kc_tree* tree = kc_parse(c->arena, &c->diags, &cmd->build);
+    kc_module* m = tree ? kc_build_tree(tree, &c->diags, cmd->name) : NULL;
     if (!m || c->diags.error_count)
         return false;
     if (!analyse(m))
@@ -518,25 +616,24 @@ static bool compile(context* c, const command* cmd, product* out)
                  "the file has no kernel");
     if (c->diags.error_count)
         return false;
+    kc_ptx_job* job = NULL;
+    if (wants(cmd, KC_TARGET_PTX, EMIT_PTX) || cmd->emit == EMIT_PTX_C)
+        job = start_ptx(c, cmd, tree, kernel_count, kernels, out);
     khal_wgsl_kernel* wgsl = NULL;
-    const bool wants_library = cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C;
-    if (cmd->emit == EMIT_WGSL || (wants_library && (cmd->targets & KC_TARGET_WGSL))) {
-        const bool is_named = cmd->is_targets_given || cmd->emit == EMIT_WGSL;
-        wgsl = KC_NEW_ARRAY(c->arena, khal_wgsl_kernel, kernel_count);
-        if (!kc_make_wgsl(c->arena, &c->diags, cmd->name, &cmd->build, kernel_count, kernels,
-                          is_named, wants_no_warnings(cmd), wgsl))
-            return false;
-        kc_print_wgsl(&out->wgsl, kernel_count, kernels, wgsl);
-    }
-    kc_print_module(&out->ir, m);
-    kc_emit_header(&out->header, m, kernel_count, kernels);
-    if (c->diags.error_count)
+    kc_ptx_library ptx = {0};
+    bool ok = make_rest(c, cmd, m, kernel_count, kernels, &wgsl, out);
+    if (job)
+        ok &= kc_ptx_finish(job, &ptx);
+    if (!ok || c->diags.error_count)
         return false;
-    if (wants_library)
+    if (cmd->emit == EMIT_PTX)
+        print_ptx(&out->ptx, &ptx);
+    if (cmd->emit == EMIT_LIBRARY || cmd->emit == EMIT_C)
         kc_emit_library(&out->library, m, kernel_count, kernels,
                         &(kc_library_options){.header_name = kc_format(c->arena, "%s.khal.h", cmd->name),
                                               .has_cpu = cmd->targets & KC_TARGET_CPU,
-                                              .wgsl = wgsl});
+                                              .wgsl = wgsl,
+                                              .ptx = ptx.code_count ? &ptx : NULL});
     return c->diags.error_count == 0 && kc_verify_module(m); /* the C emitter lowers further */
 }
 
@@ -554,6 +651,7 @@ static bool write_product(context* c, const command* cmd, const product* p,
         const kc_text* text = cmd->emit == EMIT_IR  ? &p->ir
                               : cmd->emit == EMIT_C    ? &p->library
                               : cmd->emit == EMIT_WGSL ? &p->wgsl
+                              : cmd->emit == EMIT_PTX || cmd->emit == EMIT_PTX_C ? &p->ptx
                                                     : &p->header;
         if (!cmd->output)
             return write_stdout(c, text);
@@ -574,17 +672,20 @@ static bool write_product(context* c, const command* cmd, const product* p,
 static int run(context* c, int argc, char** argv)
 {
     command cmd = {.build = {.program = argc ? argv[0] : NULL, .size_t_bits = 64},
-                   .targets = KC_TARGET_CPU | KC_TARGET_WGSL};
+                   .targets = KC_TARGET_CPU | KC_TARGET_WGSL | KC_TARGET_PTX};
     kc_dependencies dependencies = {0};
     cmd.build.dependencies = &dependencies;
     if (!parse_command(c, &cmd, argc, argv))
         return EXIT_USAGE;
+    if (!cmd.ptx.capability_count)
+        cmd.ptx.capabilities[cmd.ptx.capability_count++] = 75;
     product p = {0};
     const bool ok = compile(c, &cmd, &p) && write_product(c, &cmd, &p, &dependencies);
     kc_text_free(&p.ir);
     kc_text_free(&p.header);
     kc_text_free(&p.library);
     kc_text_free(&p.wgsl);
+    kc_text_free(&p.ptx);
     return ok ? EXIT_OK : EXIT_ERRORS;
 }
 
