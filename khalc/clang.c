@@ -38,6 +38,9 @@ typedef struct kc_process {
     bool is_cut; /* wrote more than KC_DUMP_LIMIT and was killed */
     pid_t pid;
     int fds[3];
+    const char* input; /* for its standard input; NULL: nothing */
+    size_t input_size;
+    int input_fd; /* -1: closed */
 } kc_process;
 
 /* A pipe whose ends stay out of children and clear of the descriptors that a child gets. */
@@ -85,21 +88,42 @@ static size_t without_indent(kc_process* p, char* text, size_t size)
     return n;
 }
 
-/* Reads the three pipes until each is closed. */
+/* Hands on of the input what the program takes at once; its end is told by closing the pipe. */
+static void feed(kc_process* p)
+{
+    while (p->input_size) {
+        const ssize_t n = write(p->input_fd, p->input, p->input_size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && errno == EAGAIN)
+            return;
+        if (n <= 0)
+            break; /* it reads no more */
+        p->input += n;
+        p->input_size -= (size_t)n;
+    }
+    close(p->input_fd);
+    p->input_fd = -1;
+}
+
+/* Reads the three pipes until each is closed, and hands on what is left of the input. */
 static void drain(kc_process* p, pid_t pid, int* fds)
 {
     kc_text* const texts[3] = {&p->output, &p->messages, &p->dependencies};
     char* buffer = malloc(1 << 16);
     int open_count = buffer ? 3 : 0;
     while (open_count > 0) {
-        struct pollfd polled[3];
+        struct pollfd polled[4];
         for (int i = 0; i < 3; i++)
             polled[i] = (struct pollfd){.fd = fds[i], .events = POLLIN};
-        if (poll(polled, 3, -1) < 0) {
+        polled[3] = (struct pollfd){.fd = p->input_fd, .events = POLLOUT};
+        if (poll(polled, 4, -1) < 0) {
             if (errno == EINTR)
                 continue;
             break;
         }
+        if (p->input_fd >= 0 && polled[3].revents)
+            feed(p);
         for (int i = 0; i < 3; i++) {
             if (fds[i] < 0 || !polled[i].revents)
                 continue;
@@ -130,41 +154,60 @@ static void drain(kc_process* p, pid_t pid, int* fds)
     free(buffer);
 }
 
-/* False when the program could not be started at all. Its standard input is `input`, or nothing where that is -1. */
-static bool start_process(kc_process* p, const char* path, char* const* args, int input)
+static void close_pipe(int ends[2])
 {
-    int pipes[3][2];
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* False when the program could not be started at all. */
+static bool start_process(kc_process* p, const char* path, char* const* args)
+{
+    int pipes[4][2]; /* the last one is for its input */
+    const int wanted = p->input ? 4 : 3;
     int open_count = 0;
-    while (open_count < 3 && open_pipe(pipes[open_count]))
+    while (open_count < wanted && open_pipe(pipes[open_count]))
         open_count++;
     posix_spawn_file_actions_t actions;
-    bool ok = open_count == 3 && posix_spawn_file_actions_init(&actions) == 0;
+    bool ok = open_count == wanted && posix_spawn_file_actions_init(&actions) == 0;
     if (ok) {
         static const int targets[3] = {STDOUT_FILENO, STDERR_FILENO, KC_CHILD_DEPENDENCIES};
-        ok = input >= 0 ? posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO) == 0
-                        : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
-                                                           O_RDONLY, 0) == 0;
+        ok = p->input ? posix_spawn_file_actions_adddup2(&actions, pipes[3][0], STDIN_FILENO) == 0
+                      : posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                                         O_RDONLY, 0) == 0;
         for (int i = 0; i < 3; i++)
             ok = ok && posix_spawn_file_actions_adddup2(&actions, pipes[i][1], targets[i]) == 0;
         ok = ok && posix_spawn(&p->pid, path, &actions, NULL, args, environ) == 0;
         posix_spawn_file_actions_destroy(&actions);
     }
-    for (int i = 0; i < 3; i++)
-        p->fds[i] = -1;
-    for (int i = 0; i < open_count; i++) {
-        close(pipes[i][1]);
-        if (ok)
-            p->fds[i] = pipes[i][0];
-        else
-            close(pipes[i][0]);
+    p->input_fd = -1;
+    if (!ok) {
+        while (open_count > 0)
+            close_pipe(pipes[--open_count]);
+        return false;
     }
-    return ok;
+    for (int i = 0; i < 3; i++) {
+        close(pipes[i][1]);
+        p->fds[i] = pipes[i][0];
+    }
+    if (p->input) {
+        close(pipes[3][0]);
+        p->input_fd = pipes[3][1];
+        fcntl(p->input_fd, F_SETFL, O_NONBLOCK);
+#ifdef F_SETPIPE_SZ
+        fcntl(p->input_fd, F_SETPIPE_SZ, 1 << 20); /* so that most programs get all at once */
+#endif
+        feed(p);
+    }
+    return true;
 }
 
 /* Takes what the program writes until it ends. */
 static void finish_process(kc_process* p)
 {
     drain(p, p->pid, p->fds);
+    if (p->input_fd >= 0)
+        close(p->input_fd);
     while (waitpid(p->pid, &p->status, 0) < 0 && errno == EINTR)
         ;
     for (int i = 0; i < 3; i++)
@@ -174,7 +217,7 @@ static void finish_process(kc_process* p)
 
 static bool run_process(kc_process* p, const char* path, char* const* args)
 {
-    if (!start_process(p, path, args, -1))
+    if (!start_process(p, path, args))
         return false;
     finish_process(p);
     return true;
@@ -505,19 +548,6 @@ struct kc_compilation {
     kc_process process;
 };
 
-/* A file without a name that holds the text, to be read from its beginning; -1 where there can't be one. */
-static int open_text(const kc_text* text)
-{
-    FILE* file = tmpfile();
-    if (!file)
-        return -1;
-    const bool ok = fwrite(text->data ? text->data : "", 1, text->size, file) == text->size &&
-                    fflush(file) == 0 && fseek(file, 0, SEEK_SET) == 0;
-    const int fd = ok ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 10) : -1;
-    fclose(file);
-    return fd;
-}
-
 kc_compilation* kc_clang_start(kc_arena* arena, kc_diags* diags, const kc_options* options,
                                const char* const* args, uint32_t arg_count, const kc_text* source)
 {
@@ -529,14 +559,12 @@ kc_compilation* kc_clang_start(kc_arena* arena, kc_diags* diags, const kc_option
     for (uint32_t i = 0; i < arg_count; i++)
         all[i + 1] = kc_strdup(arena, args[i]);
     kc_compilation* c = KC_NEW(arena, kc_compilation);
-    const int input = open_text(source);
-    const bool ok = input >= 0 && start_process(&c->process, clang, all, input);
-    if (!ok)
-        kc_error(diags, (kc_loc){0}, KC_DIAG_CLANG_FAILED,
-                 input < 0 ? "there is no room for a temporary file" : "'%s' could not be run", clang);
-    if (input >= 0)
-        close(input);
-    return ok ? c : NULL;
+    c->process.input = source->data;
+    c->process.input_size = source->size;
+    if (start_process(&c->process, clang, all))
+        return c;
+    kc_error(diags, (kc_loc){0}, KC_DIAG_CLANG_MISSING, "'%s' could not be run", clang);
+    return NULL;
 }
 
 bool kc_clang_finish(kc_compilation* c, kc_text* out, kc_text* out_messages)

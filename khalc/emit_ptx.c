@@ -9,13 +9,14 @@
 
 /* Bytes that a kernel's parameters may take in the versions of PTX that old drivers know. */
 #define PARAMETER_LIMIT 4352u
-/* Bytes of shared memory that a kernel may have without asking. */
-#define STATIC_LIMIT (48u * 1024)
+/* Bytes of shared memory that a kernel may have without asking, but for khal_returned. */
+#define STATIC_LIMIT (48u * 1024 - 128)
 /* Bytes of a module's constant memory, with room for what clang puts there. */
 #define CONSTANT_LIMIT (60u * 1024)
 
 typedef struct ptx {
     bool returns_early;     /* the kernel's work-items may return one by one before a barrier */
+    uint32_t return_count;  /* of those before which something is printed */
     uint64_t constant_size; /* of variables in constant memory */
 } ptx;
 
@@ -125,7 +126,12 @@ static void put_head(kc_emc* em, kc_function* f)
 {
     if (f->is_kernel)
         put_locals(em, f);
-    else
+    if (f->is_kernel && ((const ptx*)em->user)->returns_early) {
+        kc_emc_line(em, "KHAL_PTX_LOCAL uint32_t khal_returned;");
+        kc_emc_line(em, "if (khal_walks)");
+        kc_emc_line(em, "    khal_ptx_gather(&khal_returned);");
+    }
+    if (!f->is_kernel)
         for (uint32_t d = 0; d < 3; d++)
             if (asks(em->info->queries, KC_QUERY_GLOBAL_ID, d))
                 kc_emc_line(em, "const uint32_t khal_low_id_%c = (uint32_t)khal_id_%c;", axes[d], axes[d]);
@@ -135,6 +141,20 @@ static void put_barrier(kc_emc* em)
 {
     const ptx* p = em->user;
     kc_emc_line(em, p->returns_early ? "khal_ptx_barrier_of_some(khal_walks);" : "khal_ptx_barrier();");
+}
+
+/* Before each return, and where the body ends. */
+static void put_return(kc_emc* em)
+{
+    ptx* p = em->user;
+    const kc_function* f = em->f;
+    if (!f->is_kernel || !p->returns_early)
+        return;
+    const uint32_t* size = f->workgroup_size;
+    kc_emc_line(em, "if (khal_walks)");
+    kc_emc_line(em, "    KHAL_PTX_PART(%u, &khal_returned, %s);", p->return_count++,
+                size[0] ? kc_format(em->m->arena, "%uu", size[0] * size[1] * size[2])
+                        : "khal_ptx_size_x() * khal_ptx_size_y() * khal_ptx_size_z()");
 }
 
 static void put_fence(kc_emc* em, uint32_t fence)
@@ -180,6 +200,7 @@ static const kc_dialect dialect = {
     .last_parameters = last_parameters,
     .put_head = put_head,
     .put_barrier = put_barrier,
+    .put_return = put_return,
     .put_fence = put_fence,
     .local_bytes = local_bytes,
     .constant_space = constant_space,
@@ -243,16 +264,16 @@ static void put_walk_queries(kc_emc* em, kc_function* f, uint32_t queries, uint3
     const char c = axes[d];
     const char* size = local_size(em, f, d);
     if (asks(queries, KC_QUERY_NUM_GROUPS, d))
-        kc_emc_line(em, "const uint64_t khal_groups_%c = khal_ptx_groups_%c(&khal_w);", c, c);
+        kc_emc_line(em, "const uint64_t khal_groups_%c = khal_ptx_groups(&khal_w, %c);", c, c);
     if (asks(queries, KC_QUERY_GLOBAL_SIZE, d))
-        kc_emc_line(em, "const uint64_t khal_size_%c = khal_launch.counts ? khal_ptx_groups_%c(&khal_w) * %s : "
+        kc_emc_line(em, "const uint64_t khal_size_%c = khal_launch.counts ? khal_ptx_groups(&khal_w, %c) * %s : "
                         "khal_launch.global_size[%u];",
                     c, c, size, d);
     if (asks(queries, KC_QUERY_GROUP_ID, d))
-        kc_emc_line(em, "const uint64_t khal_group_%c = khal_ptx_group_%c(&khal_w);", c, c);
+        kc_emc_line(em, "const uint64_t khal_group_%c = khal_g.%c;", c, c);
     if (asks(queries, KC_QUERY_GLOBAL_ID, d)) {
-        kc_emc_line(em, "const uint64_t khal_id_%c = khal_ptx_id_%c(&khal_w, %s, %s);", c, c, size, item);
-        kc_emc_line(em, "const uint32_t khal_low_id_%c = khal_ptx_low_id_%c(&khal_w, %s, %s);", c, c, size, item);
+        kc_emc_line(em, "const uint64_t khal_id_%c = khal_g.%c * %s + %s;", c, c, size, item);
+        kc_emc_line(em, "const uint32_t khal_low_id_%c = (uint32_t)khal_g.%c * %s + %s;", c, c, size, item);
     }
 }
 
@@ -338,8 +359,9 @@ static void put_grid(kc_emc* em, kc_function* f, const khal_kernel_info* info, u
     kc_emc_line(em, "khal_ptx_start(&khal_w, (KHAL_PTX_STACK khal_ptx_large*)&khal_l, &khal_launch);");
     kc_emc_line(em, "for (; khal_ptx_has_group(&khal_w); khal_ptx_step(&khal_w)) {");
     em->indent++;
+    kc_emc_line(em, "const khal_ptx_group khal_g = khal_ptx_here(&khal_w);");
     if (!f->has_barrier) {
-        kc_emc_line(em, "if (!khal_ptx_is_beyond(&khal_launch, &khal_w, %s)) {", local_sizes(em, f));
+        kc_emc_line(em, "if (!khal_ptx_is_beyond(&khal_launch, &khal_g, %s)) {", local_sizes(em, f));
         em->indent++;
     }
     put_queries(em, f, em->info->queries, true);
@@ -348,9 +370,8 @@ static void put_grid(kc_emc* em, kc_function* f, const khal_kernel_info* info, u
         em->indent--;
         kc_emc_line(em, "}");
     }
-    if (((const ptx*)em->user)->returns_early)
-        kc_emc_line(em, "khal_ptx_part();");
-    else if (f->has_barrier || f->local_count || info->local_count) /* the next group has the same memory */
+    const bool shares = f->has_barrier || f->local_count || info->local_count;
+    if (shares && !((const ptx*)em->user)->returns_early) /* the next group has the same memory */
         kc_emc_line(em, "khal_ptx_barrier();");
     em->indent = 1;
     kc_emc_line(em, "}");
@@ -371,6 +392,7 @@ static void put_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* info,
     ptx* p = em->user;
     kc_emc_begin(em, f);
     p->returns_early = f->has_barrier && returns_early(f);
+    p->return_count = 0;
     kc_emc_body(em, f, kc_format(em->m->arena, "KHAL_C_INLINE void KHAL_C_NAME(%s_item)", f->name));
     em->indent = 1;
     const char* name = entry_name(em, f, index);

@@ -85,37 +85,44 @@ KHAL_C_INLINE void khal_ptx_barrier(void)
     __syncthreads();
 }
 
-/* All work-items of the block come to one of these, wherever it stands, and learn whether all have returned from the
- * kernel. */
-KHAL_C_INLINE bool khal_ptx_meet(bool has_returned)
+/* Kernels whose work-items return one by one before a barrier, where blocks walk over the groups of a grid: who has returned
+ * must take part in the barriers that are left, for hardware counts it, and then go on to the next group with all others. A
+ * barrier is two meetings of the whole block, wherever each of its threads is, and between the two those who have returned
+ * look whether all have. (barrier.red tells as much in one, and gives wrong answers where a warp is divided.) */
+KHAL_C_INLINE void khal_ptx_meet(void)
 {
-    uint32_t all;
-    __asm__ volatile("{\n\t.reg .pred %%p<2>;\n\t"
-                     "setp.ne.u32 %%p0, %1, 0;\n\t"
-                     "barrier.red.and.pred %%p1, 0, %%p0;\n\t"
-                     "selp.u32 %0, 1, 0, %%p1;\n\t}"
-                     : "=r"(all)
-                     : "r"((uint32_t)has_returned)
-                     : "memory");
-    return all != 0;
+    __asm__ volatile("barrier.sync 0;" ::: "memory");
 }
 
-/* A barrier in a kernel whose work-items return one by one before it. Where the launch's blocks are the work-groups, who has
- * returned has left the block, and hardware counts it no more. Where blocks walk, it waits in khal_ptx_part. */
+KHAL_C_INLINE void khal_ptx_gather(KHAL_PTX_SHARED uint32_t* returned)
+{
+    if (khal_ptx_item_x() == 0 && khal_ptx_item_y() == 0 && khal_ptx_item_z() == 0)
+        *returned = 0;
+    khal_ptx_meet();
+}
+
+/* Where the launch's blocks are the work-groups, who has returned has left the block, and hardware counts it no more. */
 KHAL_C_INLINE void khal_ptx_barrier_of_some(bool walks)
 {
-    if (walks)
-        khal_ptx_meet(false);
-    else
-        __asm__ volatile("barrier.sync 0;" ::: "memory");
+    if (walks) {
+        khal_ptx_meet();
+        khal_ptx_meet();
+    } else {
+        __syncthreads();
+    }
 }
 
-/* Who has returned takes part in the barriers that are left, and goes on to the next group with all others. */
-KHAL_C_INLINE void khal_ptx_part(void)
-{
-    while (!khal_ptx_meet(true))
-        ;
-}
+/* At each return, with a number of its own: were the code for several of them the same, those who return would wait for each
+ * other before it, and the others for them at a barrier. */
+#define KHAL_PTX_PART(number, returned, items)                                                                               \
+    do {                                                                                                                     \
+        __atomic_fetch_add(returned, 1u, __ATOMIC_RELAXED);                                                                  \
+        for (bool khal_all = false; !khal_all;) {                                                                            \
+            __asm__ volatile("barrier.sync 0; // return " #number ::: "memory");                                             \
+            khal_all = *(volatile KHAL_PTX_SHARED uint32_t*)(returned) == (items);                                           \
+            khal_ptx_meet();                                                                                                 \
+        }                                                                                                                    \
+    } while (0)
 
 #define khal_ptx_fence_local() __nvvm_membar_cta()
 #define khal_ptx_fence_global() __nvvm_membar_gl()
@@ -124,38 +131,28 @@ KHAL_C_INLINE void khal_ptx_part(void)
 
 #define KHAL_PTX_GLOBAL __attribute__((address_space(1)))
 #define KHAL_PTX_STACK __attribute__((address_space(5)))
-#define KHAL_PTX_SEGMENT 0x80000000u
-
-/* A grid with more than 2^31 groups in a dimension is cut into segments of as many. All of it is volatile, that is in memory,
- * for it is hardly ever needed and must take no registers from the kernel. */
+/* A grid with more than 2^31 groups. All of it is volatile, that is in memory, for it is hardly ever needed and must take no
+ * registers from the kernel. The group and the step are numbers of three digits. */
 typedef struct khal_ptx_large {
-    volatile uint64_t group_count[3];
-    volatile uint64_t segment[3]; /* the first group of the segment that the block is in */
-    volatile uint64_t next[3];    /* and of the one after it */
+    volatile uint64_t size_x, size_y, size_z; /* groups */
+    volatile uint64_t x, y, z;
+    volatile uint32_t step_x, step_y, step_z;
 } khal_ptx_large;
 
-/* Where a block is on its walk over the work-groups of a grid, or of a segment, of which it takes every gridDim.x-th: position
- * and step are numbers of three digits, x, y and z. */
+/* Where a block is on its walk over the work-groups of a grid, of which it takes every gridDim.x-th. What has to be kept from
+ * one group to the next is little: registers that a kernel lacks make it slower than divisions do. */
 typedef struct khal_ptx_walk {
-    uint32_t size_x, size_y, size_z;
-    uint32_t x, y, z;
-    uint32_t step_x, step_y, step_z;
+    uint32_t at, end; /* in the order x, y, z */
     bool is_large;
     KHAL_PTX_STACK khal_ptx_large* large;
 } khal_ptx_walk;
 
-KHAL_C_INLINE void khal_ptx_begin_segment(khal_ptx_walk* w, uint32_t x, uint32_t y, uint32_t z)
+/* The last digit of a number; the others stay. */
+KHAL_C_INLINE uint32_t khal_ptx_digit(uint32_t* number, uint64_t base)
 {
-    const uint32_t first = khal_ptx_block_x(), step = khal_ptx_blocks_x();
-    w->size_x = x;
-    w->size_y = y;
-    w->size_z = z;
-    w->x = first % x;
-    w->y = first / x % y;
-    w->z = first / x / y;
-    w->step_x = step % x;
-    w->step_y = step / x % y;
-    w->step_z = step / x / y;
+    const uint32_t n = *number;
+    *number = base > n ? 0 : n / (uint32_t)base;
+    return base > n ? n : n % (uint32_t)base;
 }
 
 KHAL_C_INLINE void khal_ptx_start(khal_ptx_walk* w, KHAL_PTX_STACK khal_ptx_large* large, const khal_ptx_grid* launch)
@@ -177,108 +174,78 @@ KHAL_C_INLINE void khal_ptx_start(khal_ptx_walk* w, KHAL_PTX_STACK khal_ptx_larg
             z = 0;
         }
     }
-    *w = (khal_ptx_walk){.large = large};
-    if (x == 0 || y == 0 || z == 0)
-        return;
-    if (x <= KHAL_PTX_SEGMENT && y <= KHAL_PTX_SEGMENT && z <= KHAL_PTX_SEGMENT) {
-        khal_ptx_begin_segment(w, (uint32_t)x, (uint32_t)y, (uint32_t)z);
+    const uint64_t total = x * y * z;
+    *w = (khal_ptx_walk){
+        .at = khal_ptx_block_x(), .large = large};
+    large->size_x = x;
+    large->size_y = y;
+    large->size_z = z;
+    if (total <= 0x80000000u) {
+        w->end = (uint32_t)total;
         return;
     }
     w->is_large = true;
-    large->group_count[0] = x;
-    large->group_count[1] = y;
-    large->group_count[2] = z;
-    large->next[0] = large->next[1] = large->next[2] = 0;
+    uint32_t first = khal_ptx_block_x(), step = khal_ptx_blocks_x();
+    large->x = khal_ptx_digit(&first, x);
+    large->y = khal_ptx_digit(&first, y);
+    large->z = first;
+    large->step_x = khal_ptx_digit(&step, x);
+    large->step_y = khal_ptx_digit(&step, y);
+    large->step_z = step;
 }
 
-/* Groups of dimension d in the segment. */
-KHAL_C_INLINE uint32_t khal_ptx_extent(const KHAL_PTX_STACK khal_ptx_large* l, int d)
+KHAL_C_INLINE bool khal_ptx_has_group(const khal_ptx_walk* w)
 {
-    const uint64_t rest = l->group_count[d] - l->segment[d];
-    return rest < KHAL_PTX_SEGMENT ? (uint32_t)rest : KHAL_PTX_SEGMENT;
-}
-
-/* Moves `next` on in dimension d; true where it begins there again. */
-KHAL_C_INLINE bool khal_ptx_advance(KHAL_PTX_STACK khal_ptx_large* l, int d)
-{
-    l->next[d] += KHAL_PTX_SEGMENT;
-    if (l->next[d] < l->group_count[d])
-        return false;
-    if (d < 2)
-        l->next[d] = 0;
-    return true;
-}
-
-/* Goes on to the next segment in which the block has a group; false where there is none. */
-KHAL_C_INLINE bool khal_ptx_enter(khal_ptx_walk* w)
-{
-    KHAL_PTX_STACK khal_ptx_large* l = w->large;
-    while (l->next[2] < l->group_count[2]) {
-        l->segment[0] = l->next[0];
-        l->segment[1] = l->next[1];
-        l->segment[2] = l->next[2];
-        if (khal_ptx_advance(l, 0) && khal_ptx_advance(l, 1))
-            khal_ptx_advance(l, 2);
-        khal_ptx_begin_segment(w, khal_ptx_extent(l, 0), khal_ptx_extent(l, 1), khal_ptx_extent(l, 2));
-        if (w->z < w->size_z)
-            return true;
-    }
-    return false;
-}
-
-KHAL_C_INLINE bool khal_ptx_has_group(khal_ptx_walk* w)
-{
-    return w->z < w->size_z || (w->is_large && khal_ptx_enter(w));
+    return w->is_large ? w->large->z < w->large->size_z : w->at < w->end;
 }
 
 KHAL_C_INLINE void khal_ptx_step(khal_ptx_walk* w)
 {
-    w->x += w->step_x;
-    w->y += w->step_y;
-    w->z += w->step_z;
-    if (w->x >= w->size_x) {
-        w->x -= w->size_x;
-        w->y++;
+    if (!w->is_large) {
+        w->at += khal_ptx_blocks_x(); /* both are at most 2^31 - 1 */
+        return;
     }
-    if (w->y >= w->size_y) {
-        w->y -= w->size_y;
-        w->z++;
+    KHAL_PTX_STACK khal_ptx_large* l = w->large;
+    l->x += l->step_x;
+    l->y += l->step_y;
+    l->z += l->step_z;
+    if (l->x >= l->size_x) {
+        l->x -= l->size_x;
+        l->y++;
+    }
+    if (l->y >= l->size_y) {
+        l->y -= l->size_y;
+        l->z++;
     }
 }
 
-#define KHAL_PTX_AXIS(c, d)                                                                                                  \
-    KHAL_C_INLINE uint64_t khal_ptx_group_##c(const khal_ptx_walk* w)                                                        \
-    {                                                                                                                        \
-        return w->c + (w->is_large ? w->large->segment[d] : 0);                                                              \
-    }                                                                                                                        \
-    KHAL_C_INLINE uint64_t khal_ptx_groups_##c(const khal_ptx_walk* w)                                                       \
-    {                                                                                                                        \
-        return w->is_large ? w->large->group_count[d] : w->size_##c;                                                         \
-    }                                                                                                                        \
-    KHAL_C_INLINE uint64_t khal_ptx_id_##c(const khal_ptx_walk* w, uint32_t size, uint32_t item)                             \
-    {                                                                                                                        \
-        const uint64_t id = (uint64_t)w->c * size + item;                                                                    \
-        return w->is_large ? id + w->large->segment[d] * size : id;                                                          \
-    }                                                                                                                        \
-    KHAL_C_INLINE uint32_t khal_ptx_low_id_##c(const khal_ptx_walk* w, uint32_t size, uint32_t item)                         \
-    {                                                                                                                        \
-        const uint32_t id = w->c * size + item;                                                                              \
-        return w->is_large ? id + (uint32_t)w->large->segment[d] * size : id;                                                \
-    }
-KHAL_PTX_AXIS(x, 0)
-KHAL_PTX_AXIS(y, 1)
-KHAL_PTX_AXIS(z, 2)
+typedef struct khal_ptx_group {
+    uint64_t x, y, z;
+} khal_ptx_group;
 
-/* As khal_ptx_is_surplus; `size` is the work-group's. */
-KHAL_C_INLINE bool khal_ptx_is_beyond(const khal_ptx_grid* launch, const khal_ptx_walk* w, uint32_t size_x, uint32_t size_y,
+KHAL_C_INLINE khal_ptx_group khal_ptx_here(const khal_ptx_walk* w)
+{
+    if (w->is_large)
+        return (khal_ptx_group){w->large->x, w->large->y, w->large->z};
+    const uint32_t size_x = (uint32_t)w->large->size_x, size_y = (uint32_t)w->large->size_y;
+    if (w->end == size_x) /* one row */
+        return (khal_ptx_group){w->at, 0, 0};
+    const uint32_t row = w->at / size_x, z = row / size_y;
+    return (khal_ptx_group){w->at - row * size_x, row - z * size_y, z};
+}
+
+#define khal_ptx_groups(w, c) ((w)->large->size_##c)
+
+/* As khal_ptx_is_surplus. */
+KHAL_C_INLINE bool khal_ptx_is_beyond(const khal_ptx_grid* launch, const khal_ptx_group* g, uint32_t size_x, uint32_t size_y,
                                       uint32_t size_z)
 {
     if (launch->is_exact || launch->counts)
         return false;
-    if (khal_ptx_id_x(w, size_x, khal_ptx_item_x()) >= launch->global_size[0])
+    if (g->x * size_x + khal_ptx_item_x() >= launch->global_size[0])
         return true;
-    return launch->work_dim > 1 && (khal_ptx_id_y(w, size_y, khal_ptx_item_y()) >= launch->global_size[1] ||
-                                    khal_ptx_id_z(w, size_z, khal_ptx_item_z()) >= launch->global_size[2]);
+    return launch->work_dim > 1 && (g->y * size_y + khal_ptx_item_y() >= launch->global_size[1] ||
+                                    g->z * size_z + khal_ptx_item_z() >= launch->global_size[2]);
 }
 
 #endif

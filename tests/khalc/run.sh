@@ -1,7 +1,8 @@
 #!/bin/bash
 # Tests khalc as a program.
 #   run.sh golden KHALC CLANG [--update]
-#       golden/x.cl beside x.ir (and x.h, x.c, x.wgsl where they are there): what --emit=ir, header, c and wgsl print.
+#       golden/x.cl beside x.ir (and x.h, x.c, x.wgsl, x.ptx.c where they are there): what --emit=ir, header, c, wgsl and
+#       ptx-c print. PTX itself is another one with each version of LLVM, and left out of x.c.
 #   run.sh error KHALC CLANG [--update]
 #       error/x.cl beside x.err: a line for each error, "LINE:COLUMN KC0020 goto" ("-" for the place where there is none),
 #       in the order in which khalc prints them. Never the texts.
@@ -39,12 +40,14 @@ golden() {
     for source in golden/*.cl; do
         local base=${source%.cl}
         # shellcheck disable=SC2046
-        for form in ir header c wgsl; do
-            local extension=$form
+        for form in ir header c wgsl ptx-c; do
+            local extension=$form targets=
             [ $form = header ] && extension=h
+            [ $form = ptx-c ] && extension=ptx.c
+            [ $form = c ] && targets=--targets=cpu,wgsl
             [ $form = ir ] || [ -e "$base.$extension" ] || continue
             count=$((count + 1))
-            if "$khalc" --clang="$clang" --emit=$form $(options_of "$source") "$source" >"$work/out" 2>"$work/err"; then
+            if "$khalc" --clang="$clang" --emit=$form $targets $(options_of "$source") "$source" >"$work/out" 2>"$work/err"; then
                 compare "$source --emit=$form" "$base.$extension" "$work/out"
             else
                 cat "$work/err" >&2
@@ -138,6 +141,15 @@ wrong_command_lines() {
     expect 2 usage "$good" -o k --targets=cpu,
     expect 2 usage "$good" -o k --targets=cpu,opengl
     expect 2 usage "$good" -o k --targets=cpu --targets=wgsl
+    expect 2 usage "$good" -o k --ptx=
+    expect 2 usage "$good" -o k --ptx=75,
+    expect 2 usage "$good" -o k --ptx=75,75
+    expect 2 usage "$good" -o k --ptx=sm_75
+    expect 2 usage "$good" -o k --ptx=7.5
+    expect 2 usage "$good" -o k --ptx=35
+    expect 2 usage "$good" -o k --ptx=75 --ptx=90
+    expect 2 usage "$good" -o k --libclc=
+    expect 2 usage "$good" -o k --libclc=a --libclc=b
     expect 2 usage "$good" -o k -Wl,-z
     expect 2 usage "$good" -o k -Wp,-MD,stolen
     expect 2 usage "$good" -o k -W
