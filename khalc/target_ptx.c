@@ -301,7 +301,7 @@ static const khal_kernel_info* sized_kernel(const kc_ptx_job* j, const char* ent
     return NULL;
 }
 
-/* Without comments and empty lines; with work-group sizes, which C has no words for, behind the parameters. */
+/* Without comments, indentation and empty lines; with work-group sizes, which C has no words for, behind the parameters. */
 static const char* tidy(const kc_ptx_job* j, const kc_text* text)
 {
     kc_text out = {0};
@@ -317,10 +317,10 @@ static const char* tidy(const kc_ptx_job* j, const kc_text* text)
         const char* entry = entry_at(line, n, &entry_size);
         if (entry)
             kernel = sized_kernel(j, entry, entry_size);
-        if (n) {
-            kc_putn(&out, line, n);
+        for (size_t i = strspn(line, "\t "); i < n; i++)
+            kc_putn(&out, line[i] == '\t' ? " " : line + i, line[i] == '\t' && i && line[i - 1] == ' ' ? 0 : 1);
+        if (n)
             kc_put(&out, "\n");
-        }
         if (kernel && n == 1 && *line == ')') {
             kc_putf(&out, ".reqntid %u, %u, %u\n", kernel->workgroup_size[0], kernel->workgroup_size[1],
                     kernel->workgroup_size[2]);
