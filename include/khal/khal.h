@@ -3,7 +3,7 @@
  * OVERVIEW
  *   A kernel is written once, in OpenCL C, and compiled by khalc, before run time, into a C file
  *   and a header with a typed launcher for each kernel. This library runs it on the device that the
- *   program opens: the CPU and WebGPU today; CUDA, Vulkan and Metal through the same calls. The
+ *   program opens: the CPU, CUDA and WebGPU today; Vulkan and Metal through the same calls. The
  *   library links to no driver; drivers are opened when a device is asked for, and one that is
  *   missing is an error that names it.
  *   Not here: drawing, images and samplers, tensors, automatic differentiation.
