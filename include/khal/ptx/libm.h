@@ -72,7 +72,6 @@ KHAL_PTX_CLC1(3, tan, clc)
 KHAL_PTX_CLC1(4, tanh, libm)
 KHAL_PTX_CLC1(5, tanpi, clc)
 float khal_libm_erff(float x) __asm__("_Z3erff");
-float khal_clc_erfcf(float x) __asm__("_Z4erfcf");
 float khal_libm_hypotf(float x, float y) __asm__("_Z5hypotff");
 
 /* A zero keeps its sign. */
@@ -117,19 +116,25 @@ KHAL_C_INLINE float khal_libm_lgammaf(float x)
     return (float)khal_libm_lgamma((double)x);
 }
 
-/* libclc is off by many places below 8, and takes denormals for zero. There, e^-(x * x) / (x * sqrt(pi)) * (1 - 1 / (2 x^2) + ...) */
+/* e^-(x * x) / (1 + 2 * x) * p, with p fitted over (x - 3) / (x + 3). libclc is off by 16 places and more, and takes
+ * denormals for zero. */
 KHAL_C_INLINE float khal_libm_erfcf(float x)
 {
-    if (!(x > 7.5f))
-        return khal_clc_erfcf(x);
-    x = __builtin_fminf(x, 12);
-    const float square = x * x, low = __builtin_fmaf(x, x, -square), y = 0.5f / square;
-    float p = __builtin_fmaf(105, y, -15);
-    p = __builtin_fmaf(p, y, 3);
-    p = __builtin_fmaf(p, y, -1);
-    p = __builtin_fmaf(p, y, 1);
-    const float scale = 0x1.20dd76p-1f / x * p;
-    return khal_libm_expf(-square) * (scale * (1 - low));
+    const float a = __builtin_fminf(__builtin_fabsf(x), 12);
+    const float square = a * a, low = __builtin_fmaf(a, a, -square), t = (a - 3) / (a + 3);
+    float p = -0x1.62bb0ep-11f;
+    p = __builtin_fmaf(p, t, 0x1.bcbe9p-10f);
+    p = __builtin_fmaf(p, t, 0x1.454a9ep-9f);
+    p = __builtin_fmaf(p, t, -0x1.83bb66p-6f);
+    p = __builtin_fmaf(p, t, 0x1.17d6cp-4f);
+    p = __builtin_fmaf(p, t, -0x1.e8a40ap-4f);
+    p = __builtin_fmaf(p, t, 0x1.0982bcp-3f);
+    p = __builtin_fmaf(p, t, -0x1.859d0ap-5f);
+    p = __builtin_fmaf(p, t, -0x1.15c08p-3f);
+    p = __builtin_fmaf(p, t, 0x1.40c522p0f);
+    const float scale = __builtin_fmaf(-p, low, p) / __builtin_fmaf(2, a, 1);
+    const float r = khal_libm_expf(-square) * scale;
+    return !(a > 0.5f) || x != x ? 1 - khal_libm_erff(x) : x < 0 ? 2 - r : r;
 }
 
 #include <khal/ptx/gamma.h>
