@@ -1,4 +1,4 @@
-# khal_add_kernels(target source.cl [NAME name] [TARGETS cpu|wgsl...] [OPTIONS option...] [DEPENDS file...])
+# khal_add_kernels(target source.cl [NAME name] [TARGETS cpu|wgsl|ptx...] [OPTIONS option...] [DEPENDS file...])
 #
 # Compiles a file of OpenCL C kernels into `target`, which can then include "<name>.khal.h". NAME is the prefix of
 # everything in that header; the default is the file's name without extension. TARGETS is what to compile for: all that there
@@ -30,6 +30,9 @@ function(khal_add_kernels target source)
     set(clang_option "")
     if(KHAL_CLANG)
         set(clang_option --clang=${KHAL_CLANG})
+    endif()
+    if(KHAL_LIBCLC)
+        list(APPEND clang_option --libclc=${KHAL_LIBCLC})
     endif()
     set(targets_option "")
     if(arg_TARGETS)
