@@ -127,6 +127,8 @@ void cu_lose(cu_device* device, CUresult result, const char* what);
 khal_status cu_check(cu_device* device, CUresult result, khal_error_id id, const char* object, const char* what);
 /* The same into a submission's status, error_id and message; loss is left to cu_check. */
 void cu_submission_fail(cu_device* device, khal__submission* submission, CUresult result, const char* what);
+/* Why there was no memory, the context being current: CUDA_ERROR_OUT_OF_MEMORY, or what the driver answers with for ever. */
+CUresult cu_no_memory(cu_device* device);
 /* Between two looks at what the device is to change: `since` is when the first was. Spins at first, then naps. */
 void cu_pause(uint64_t since);
 

@@ -85,6 +85,12 @@ void cu_submission_fail(cu_device* device, khal__submission* submission, CUresul
              cu_describe(device->library, result, words, sizeof words));
 }
 
+CUresult cu_no_memory(cu_device* device)
+{
+    const CUresult result = device->f->StreamQuery(device->stream);
+    return cu_is_sticky(result) ? result : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 void cu_pause(uint64_t since)
 {
     enum { SPIN_NS = 20000, YIELD_NS = 200000, NAP_NS = 20000 };

@@ -38,7 +38,6 @@ typedef struct cu_flight {
     khal_ticket ticket;
     uint64_t submitted_at;
     CUevent done;
-    bool is_marked;    /* `done` was recorded behind it */
     cu_pinned* pinned; /* of the results */
     uint64_t used;     /* bytes of it */
     uint32_t* too_many; /* in it: what indirect grids too large set; NULL: there are none */
@@ -80,7 +79,7 @@ static void fail_run(khal__submission* submission, khal_error_id id, const char*
 
 /* ---- flights ------------------------------------------------------------------------------------- */
 
-static CUresult take_flight(cu_device* device, cu_flight** out)
+static cu_flight* take_flight(cu_device* device)
 {
     cu_queue* queue = device->queue;
     khal__mutex_lock(&queue->lock);
@@ -88,19 +87,17 @@ static CUresult take_flight(cu_device* device, cu_flight** out)
     if (flight != NULL)
         queue->free = flight->next;
     khal__mutex_unlock(&queue->lock);
-    *out = flight;
     if (flight != NULL)
-        return CUDA_SUCCESS;
+        return flight;
     flight = khal__alloc(device->front, sizeof *flight, _Alignof(cu_flight));
     if (flight == NULL)
-        return CUDA_ERROR_OUT_OF_MEMORY;
+        return NULL;
     memset(flight, 0, sizeof *flight);
-    const CUresult result = device->f->EventCreate(&flight->done, CU_EVENT_DISABLE_TIMING);
-    if (result != CUDA_SUCCESS)
+    if (device->f->EventCreate(&flight->done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
         khal__free(device->front, flight, sizeof *flight);
-    else
-        *out = flight;
-    return result;
+        return NULL;
+    }
+    return flight;
 }
 
 /* Its events for times go back too. Under queue->lock. */
@@ -119,7 +116,6 @@ static void put_flight(cu_device* device, cu_flight* flight)
         flight->pinned = NULL;
     }
     flight->submission = NULL;
-    flight->is_marked = false;
     flight->result_count = flight->time_count = 0;
     flight->used = 0;
     flight->too_many = NULL;
@@ -225,13 +221,6 @@ static void* take_bytes(cu_flight* flight, uint64_t size)
     return at;
 }
 
-/* Why there is no pinned memory: the device may be gone. */
-static CUresult why_none(cu_device* device)
-{
-    const CUresult result = device->f->StreamQuery(device->stream);
-    return cu_is_sticky(result) ? result : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
 /* Room for all that comes back. */
 static CUresult make_room(cu_device* device, cu_flight* flight, const khal__submission* submission)
 {
@@ -257,7 +246,7 @@ static CUresult make_room(cu_device* device, cu_flight* flight, const khal__subm
         cu_pinned_give(device, flight->pinned);
         flight->pinned = cu_pinned_take(device, size);
         if (flight->pinned == NULL)
-            return why_none(device);
+            return cu_no_memory(device);
     }
     if (tells) {
         flight->too_many = take_bytes(flight, sizeof(uint32_t));
@@ -364,55 +353,39 @@ static CUresult mark(cu_device* device, const cu_flight* flight)
     return device->f->EventRecord(flight->done, device->stream);
 }
 
-/* What tells that the work of `ticket` is done: its mark, or the next one behind it; where none could be made, that the stream
- * is empty. Marks are used again and never go, so one whose flight is over meanwhile says that it is done or, as another's, that
- * it is not: never the first in error. */
-typedef struct probe {
-    khal_ticket ticket; /* 0: there is none */
-    CUevent event;      /* NULL: the stream */
-} probe;
-
-/* Of the flight `n` behind the first, or of the last. Under queue->lock. */
-static probe probe_at(const cu_queue* queue, uint64_t n)
+/* The mark of the flight `n` behind the first, or the last one; NULL: there is none. Events are used again and never go, so one
+ * whose flight is over meanwhile says that it is done or, as another's, that it is not: never the first in error. */
+static CUevent peek(cu_queue* queue, uint32_t n, khal_ticket* out_ticket)
 {
-    probe p = {0, NULL};
-    if (queue->count == 0)
-        return p;
-    uint32_t at = n < queue->count ? (uint32_t)n : queue->count - 1;
-    while (at + 1 < queue->count && !nth_flight(queue, at)->is_marked)
-        ++at;
-    const cu_flight* flight = nth_flight(queue, at);
-    p.ticket = flight->ticket;
-    p.event = flight->is_marked ? flight->done : NULL;
-    return p;
-}
-
-static probe peek(cu_queue* queue, uint32_t n)
-{
+    CUevent event = NULL;
     khal__mutex_lock(&queue->lock);
-    const probe p = probe_at(queue, n);
+    if (queue->count > 0) {
+        const cu_flight* flight = nth_flight(queue, n < queue->count ? n : queue->count - 1);
+        event = flight->done;
+        *out_ticket = flight->ticket;
+    }
     khal__mutex_unlock(&queue->lock);
-    return p;
+    return event;
 }
 
-/* CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or the end of the device. */
-static CUresult query(cu_device* device, const probe* p)
+/* What the driver says of a mark: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or the end of the device. */
+static CUresult query(cu_device* device, CUevent event)
 {
-    return p->event != NULL ? device->f->EventQuery(p->event) : device->f->StreamQuery(device->stream);
+    return device->f->EventQuery(event);
 }
 
 /* The first flight, then twice as far at a time, so that few queries find out about many flights. */
 static CUresult look(cu_device* device)
 {
-    khal_ticket done = 0;
+    khal_ticket done = 0, ticket = 0;
     CUresult result = CUDA_SUCCESS;
     for (uint32_t n = 0; result == CUDA_SUCCESS; n = 2 * n + 1) {
-        const probe p = peek(device->queue, n);
-        if (p.ticket <= done)
+        const CUevent event = peek(device->queue, n, &ticket);
+        if (event == NULL || ticket <= done)
             break;
-        result = query(device, &p);
+        result = query(device, event);
         if (result == CUDA_SUCCESS)
-            done = p.ticket;
+            done = ticket;
     }
     if (done > 0)
         retire(device, done);
@@ -451,18 +424,18 @@ khal_ticket cu_completed(khal_device* front)
     return atomic_load_explicit(&queue->completed, memory_order_acquire);
 }
 
-/* Of a ticket; none where it is not issued yet, or complete. */
-static probe probe_of(cu_queue* queue, khal_ticket ticket)
+/* The mark of a ticket; NULL: it is not issued yet, or complete. */
+static CUevent mark_of(cu_queue* queue, khal_ticket ticket)
 {
-    probe p = {0, NULL};
+    CUevent event = NULL;
     khal__mutex_lock(&queue->lock);
     if (queue->count > 0) {
         const khal_ticket first = nth_flight(queue, 0)->ticket;
         if (ticket >= first && ticket - first < queue->count)
-            p = probe_at(queue, ticket - first);
+            event = nth_flight(queue, (uint32_t)(ticket - first))->done;
     }
     khal__mutex_unlock(&queue->lock);
-    return p;
+    return event;
 }
 
 khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
@@ -479,11 +452,11 @@ khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
     if (!cu_enter(device, &scope))
         return KHAL_TIMEOUT;
     for (;;) {
-        const probe p = probe_of(queue, ticket);
-        if (p.ticket != 0)
-            result = query(device, &p);
-        if (p.ticket != 0 && result == CUDA_SUCCESS)
-            retire(device, p.ticket);
+        const CUevent event = mark_of(queue, ticket);
+        if (event != NULL)
+            result = query(device, event);
+        if (event != NULL && result == CUDA_SUCCESS)
+            retire(device, ticket);
         if (atomic_load_explicit(&queue->completed, memory_order_acquire) >= ticket)
             break;
         const bool is_over = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
@@ -508,6 +481,7 @@ typedef struct run {
     cu_flight* flight;
     bool is_begun;    /* something of it is in the stream */
     bool is_gone;     /* the device was lost meanwhile: the submission is the front's */
+    bool is_unmarked; /* what is in the stream has no mark, and can't get one */
     bool is_refused;  /* a callback failed: the rest does not run */
     uint32_t entered; /* how often the context was made current again behind a callback */
     const char* what; /* was being done */
@@ -576,7 +550,7 @@ static CUresult launch_foreign_indirect(run* r, const khal__command* command)
     r->is_begun = true;
     khal__mutex_unlock(&device->lock);
     const uint64_t since = khal__clock_now();
-    while ((result = device->f->EventQuery(r->flight->done)) == CUDA_ERROR_NOT_READY && !atomic_load(&device->is_lost))
+    while ((result = query(device, r->flight->done)) == CUDA_ERROR_NOT_READY && !atomic_load(&device->is_lost))
         cu_pause(since);
     const CUresult back = come_back(r);
     if (back != CUDA_SUCCESS || result != CUDA_SUCCESS)
@@ -719,16 +693,16 @@ static CUresult issue(run* r, bool commands)
         cu_graph_reap(device, atomic_load_explicit(&queue->completed, memory_order_acquire));
     if (commands && complete_empty(device, r->submission))
         return CUDA_SUCCESS;
-    CUresult result = take_flight(device, &r->flight);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!grow_ring(device)) {
-        give_up_flight(device, r->flight);
-        return CUDA_ERROR_OUT_OF_MEMORY;
+    r->flight = take_flight(device);
+    if (r->flight == NULL || !grow_ring(device)) {
+        if (r->flight != NULL)
+            give_up_flight(device, r->flight);
+        return cu_no_memory(device);
     }
     r->flight->submission = r->submission;
     r->flight->ticket = r->submission->ticket;
     r->flight->submitted_at = khal__clock_now();
+    CUresult result = CUDA_SUCCESS;
     if (commands) {
         result = make_room(device, r->flight, r->submission);
         if (result == CUDA_SUCCESS)
@@ -745,9 +719,7 @@ static CUresult issue(run* r, bool commands)
     }
     if (result == CUDA_SUCCESS) {
         result = mark(device, r->flight);
-        r->flight->is_marked = result == CUDA_SUCCESS;
-        if (!cu_is_sticky(result))
-            result = CUDA_SUCCESS; /* what comes behind it tells too */
+        r->is_unmarked = result != CUDA_SUCCESS;
     }
     if (result != CUDA_SUCCESS) {
         give_up_flight(device, r->flight);
@@ -763,7 +735,7 @@ static CUresult issue(run* r, bool commands)
 static CUresult issue_failure(run* r, CUresult result)
 {
     run failed = {.device = r->device, .submission = r->submission};
-    if (cu_is_sticky(result))
+    if (cu_is_sticky(result) || r->is_unmarked)
         return result;
     cu_submission_fail(r->device, r->submission, result, r->what);
     return issue(&failed, false);
@@ -868,6 +840,8 @@ khal_status cu_submit(khal_device* front, khal__submission* submission)
     cu_leave(device, scope);
     if (!has_thread)
         return khal__fail(front, KHAL_ERROR_DRIVER, 0, NULL, "the system refused a thread for native callbacks");
+    if (r.is_begun && result != CUDA_SUCCESS) /* no ticket can tell of it */
+        cu_lose(device, result, r.what);
     return cu_check(device, result, KHAL_ERROR_DRIVER, NULL, r.what);
 }
 

@@ -174,7 +174,7 @@ static CUresult slot_take(cu_device* device, cu_slots* slots, uint64_t deadline,
         if (*out != NULL && ((*out)->host != NULL || slot_make(device, slots, *out)))
             return CUDA_SUCCESS;
         if (*out != NULL && made == 0)
-            return CUDA_ERROR_OUT_OF_MEMORY;
+            return cu_no_memory(device);
         if (*out == NULL && result != CUDA_ERROR_NOT_READY)
             return result;
         if (atomic_load(&device->is_lost))
