@@ -41,7 +41,7 @@ static struct {
     unsigned left;
     int code;
 } failures[MOST_FAILURES];
-static bool failed;
+static char failed[48]; /* the function's name */
 
 static char* journal_text;
 static size_t journal_length, journal_room;
@@ -119,14 +119,32 @@ void count_call(const char* name)
     }
 }
 
+/* Nothing runs any more, in any context. */
+static void be_stuck(int code)
+{
+    stuck_everywhere = code;
+    for (int i = 0; i < MOST_DEVICES; ++i)
+        primary[i].stuck = code;
+    for (context* c = foreign; c != NULL; c = c->next)
+        c->stuck = code;
+    pthread_cond_broadcast(&changed);
+}
+
+static bool is_for_good(int code)
+{
+    return code == CUDA_ERROR_ILLEGAL_ADDRESS || code == CUDA_ERROR_LAUNCH_FAILED;
+}
+
 static CUresult told_to_fail(const char* name, call_kind kind)
 {
     for (unsigned i = 0; i < MOST_FAILURES; ++i) {
-        if (failures[i].left == 0 ||
-            (failures[i].name[0] != 0 ? strcmp(failures[i].name, name) != 0 : kind != CALL_MAKES))
+        const bool is_any = kind == CALL_MAKES || (kind == CALL_QUERY && is_for_good(failures[i].code));
+        if (failures[i].left == 0 || (failures[i].name[0] != 0 ? strcmp(failures[i].name, name) != 0 : !is_any))
             continue;
         if (--failures[i].left == 0) {
-            failed = true;
+            snprintf(failed, sizeof failed, "%s", name);
+            if (is_for_good(failures[i].code))
+                be_stuck(failures[i].code);
             return failures[i].code;
         }
     }
@@ -604,7 +622,7 @@ static void reset(void)
     traits = usual;
     first_misuse[0] = 0;
     memset(failures, 0, sizeof failures);
-    failed = false;
+    failed[0] = 0;
     forget_kernels();
     free(journal_text);
     journal_text = NULL;
@@ -670,29 +688,25 @@ static void fail_call(const char* name, unsigned nth, int code)
     snprintf(failures[i].name, sizeof failures[i].name, "%s", name != NULL ? name : "");
     failures[i].left = nth;
     failures[i].code = code;
-    failed = false;
+    failed[0] = 0;
     pthread_mutex_unlock(&lock);
 }
 
-static bool has_failed(void)
+static const char* get_failed(void)
 {
+    static char name[sizeof failed];
     pthread_mutex_lock(&lock);
-    const bool result = failed;
+    memcpy(name, failed, sizeof name);
     memset(failures, 0, sizeof failures);
-    failed = false;
+    failed[0] = 0;
     pthread_mutex_unlock(&lock);
-    return result;
+    return name[0] != 0 ? name : NULL;
 }
 
 static void stick(int code)
 {
     pthread_mutex_lock(&lock);
-    stuck_everywhere = code;
-    for (int i = 0; i < MOST_DEVICES; ++i)
-        primary[i].stuck = code;
-    for (context* c = foreign; c != NULL; c = c->next)
-        c->stuck = code;
-    pthread_cond_broadcast(&changed);
+    be_stuck(code);
     pthread_mutex_unlock(&lock);
 }
 
@@ -758,7 +772,7 @@ EXPORT const standin_hooks standin = {
     .journal = get_journal,
     .forget = forget,
     .fail_call = fail_call,
-    .has_failed = has_failed,
+    .failed = get_failed,
     .stick = stick,
     .hold = hold_now,
     .kernel = kernel,

@@ -52,10 +52,11 @@ typedef struct standin_hooks {
     const char* (*journal)(void);
     void (*forget)(void); /* the counts and the journal */
 
-    /* The nth call (from 1 on) of that function from now on gives `code`; NULL: of all that may fail for want of memory. */
+    /* The nth call (from 1 on) of that function from now on gives `code`, and with a code that is for good (ILLEGAL_ADDRESS,
+     * LAUNCH_FAILED) so do those after it. NULL: of all functions that may fail for want of memory, or that tell how work went. */
     void (*fail_call)(const char* function, unsigned nth, int code);
-    bool (*has_failed)(void); /* whether such a call came, since `fail_call` */
-    void (*stick)(int code);  /* every call in a context gives that from now on, and nothing runs */
+    const char* (*failed)(void); /* the function that was called so, since `fail_call`, which is over; NULL: none was */
+    void (*stick)(int code);  /* every call in a context gives that from now on, and nothing runs; 0: no more */
     /* Streams run nothing more until they are let go. stream: a CUstream; NULL: all, those made later too. */
     void (*hold)(void* stream, bool is_held);
 
