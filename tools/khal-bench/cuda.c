@@ -435,7 +435,8 @@ static bool small_rows(small* s)
                    "direct cuLaunchKernel", 0, 4, PASSES * PASS_DISPATCHES) &&
               is_good;
     s->is_indirect = false;
-    return update_rows(s) && push_constant_rows(s) && is_good;
+    is_good = update_rows(s) && is_good;
+    return push_constant_rows(s) && is_good;
 }
 
 static bool memory_rows(small* s)
@@ -605,8 +606,11 @@ int bench_cuda(const bench_options* options)
     if (is_good) {
         if (!options->kernel) {
             small s;
-            is_good = make_small(&bed, &s) && small_rows(&s);
-            is_good = is_good && memory_rows(&s);
+            is_good = make_small(&bed, &s);
+            if (is_good) {
+                is_good = small_rows(&s);
+                is_good = memory_rows(&s) && is_good;
+            }
             is_good = cuda_transfer_rows(&bed) && is_good;
             is_good = cuda_buffer_rows(&bed) && is_good;
             is_good = cuda_module_rows(&bed) && is_good;
