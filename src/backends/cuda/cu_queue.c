@@ -135,11 +135,14 @@ static cu_flight* nth_flight(const cu_queue* queue, uint32_t n)
     return queue->ring[(queue->first + n) & (queue->capacity - 1)];
 }
 
-/* Room for one flight more. */
+/* Room for one flight more. (lock) */
 static bool grow_ring(cu_device* device)
 {
     cu_queue* queue = device->queue;
-    if (queue->count < queue->capacity)
+    khal__mutex_lock(&queue->lock);
+    const bool has_room = queue->count < queue->capacity; /* which only who issues takes */
+    khal__mutex_unlock(&queue->lock);
+    if (has_room)
         return true;
     const uint32_t capacity = queue->capacity > 0 ? 2 * queue->capacity : 64;
     cu_flight** ring = khal__alloc(device->front, capacity * sizeof *ring, _Alignof(cu_flight*));
