@@ -1,43 +1,32 @@
 /* The CUDA backend's memory and staging, below the front, over the stand-in: what the driver is asked, what is kept and given
  * back, and what copies do while the device is held up. */
-#include "front.h"
+#include "cuda/harness.h"
 
 #include "backends/cuda/cu.h"
-#include "cuda/standin.h"
 
 #include <pthread.h>
 
 #define MIB ((uint64_t)1 << 20)
 
-static const standin_hooks* hooks;
 static khal_device* front;
 static cu_device* device;
 
-static int open_device(void** state)
+static int open_it(void** state)
 {
     (void)state;
-    void* library = khal__library_open(STANDIN);
-    hooks = library != NULL ? khal__library_symbol(library, "standin") : NULL;
-    if (hooks == NULL)
-        return -1;
-    setenv("KHAL_CUDA_LIBRARY", STANDIN, 1);
-    hooks->reset();
-    if (khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = ""}, &front) != KHAL_OK)
+    if (!load_driver(STANDIN) || try_open(&front) != KHAL_OK)
         return -1;
     device = cu_device_of(front);
+    set_kernels();
     hooks->forget();
     return 0;
 }
 
-/* Nothing was done wrong, nothing is left, and no context stayed current. */
-static int close_device(void** state)
+static int close_it(void** state)
 {
     (void)state;
     hooks->hold(NULL, false);
-    khal_device_release(front);
-    assert_string_equal(hooks->misuse(), "");
-    assert_string_equal(hooks->first_live(), "");
-    assert_int_equal(hooks->depth(), 0);
+    close_device(front);
     return 0;
 }
 
@@ -431,9 +420,113 @@ static void failures_of_a_transfer_are_told(void** state)
     cu_memory_give(device, &block);
 }
 
+/* ---- what reads wait for ----------------------------------------------------------------------- */
+
+static atomic_bool is_shut;
+
+static int at_the_gate(void* user, const standin_launch* launch)
+{
+    (void)launch;
+    atomic_store((atomic_bool*)user, true);
+    while (atomic_load(&is_shut))
+        khal__thread_yield();
+    return 0;
+}
+
+/* A kernel that runs until `is_shut` is false, on that buffer. */
+static void run_at_the_gate(khal_function* order, khal_buffer* buffer)
+{
+    static atomic_bool is_there;
+    khal_encoder* encoder = make_encoder(front);
+    atomic_store(&is_there, false);
+    atomic_store(&is_shut, true);
+    hooks->kernel("order", at_the_gate, &is_there);
+    record(encoder, order, khal_threads(1, 1, 1), 1, (khal_slice[]){khal_slice_all(buffer)}, 4, &(uint32_t){1});
+    OK(khal_submit(encoder, NULL));
+    khal_encoder_release(encoder);
+    while (!atomic_load(&is_there))
+        khal__thread_yield();
+}
+
+/* Work that runs keeps no read waiting that has nothing to do with it, but for writes behind it. */
+static void reads_wait_for_uploads_alone(void** state)
+{
+    (void)state;
+    khal_function* order = get_function(front, "order");
+    khal_buffer *a = new_buffer(front, 64, NULL), *b = new_buffer(front, 64, NULL), *c = new_buffer(front, 64, NULL);
+    OK(khal_buffer_write(a, 0, "abcd", 4)); /* no one has seen that it is done */
+    run_at_the_gate(order, b);
+    hooks->forget();
+    char word[4] = "none";
+    OK(khal_buffer_read(a, 0, word, 4, KHAL_FOREVER));
+    assert_memory_equal(word, "abcd", 4);
+    OK(khal_buffer_read(c, 0, word, 4, 0)); /* zeroes, that were never written */
+    assert_memory_equal(word, "\0\0\0", 4);
+    assert_int_equal(hooks->calls("MemcpyDtoHAsync"), 1);
+    OK(khal_buffer_write(a, 2, "xy", 2));
+    memcpy(word, "none", 4);
+    FAILS(TIMEOUT, khal_buffer_read(a, 0, word, 4, 2000000));
+    assert_memory_equal(word, "none", 4);
+    atomic_store(&is_shut, false);
+    OK(khal_buffer_read(a, 0, word, 4, KHAL_FOREVER));
+    assert_memory_equal(word, "abxy", 4);
+    OK(khal_buffer_read(a, 1, word, 1, 0)); /* what is done takes no time */
+    assert_int_equal(word[0], 'b');
+    khal_function_release(order);
+    khal_buffer_release(a);
+    khal_buffer_release(b);
+    khal_buffer_release(c);
+}
+
+/* Whoever has the stream may put work of its own there, which reads come after. */
+static void reads_follow_the_program_s_own_work(void** state)
+{
+    (void)state;
+    khal_buffer* a = new_buffer(front, 64, NULL);
+    khal_cuda_handles handles;
+    uint64_t address = 0;
+    char word[4] = "none";
+    OK(khal_buffer_write(a, 0, "abcd", 4));
+    OK(khal_buffer_read(a, 0, word, 4, KHAL_FOREVER));
+    OK(khal_cuda_device_get_handles(front, &handles));
+    OK(khal_cuda_buffer_get_address(a, &address));
+    hooks->hold(handles.stream, true);
+    assert_int_equal(driver.CtxPushCurrent(handles.context), CUDA_SUCCESS);
+    assert_int_equal(driver.MemsetD8Async(address + 1, 'z', 2, handles.stream), CUDA_SUCCESS);
+    CUcontext popped;
+    assert_int_equal(driver.CtxPopCurrent(&popped), CUDA_SUCCESS);
+    memcpy(word, "none", 4);
+    FAILS(TIMEOUT, khal_buffer_read(a, 0, word, 4, 2000000));
+    FAILS(TIMEOUT, khal_buffer_read(a, 0, word, 4, 0));
+    assert_memory_equal(word, "none", 4);
+    hooks->hold(handles.stream, false);
+    OK(khal_buffer_read(a, 0, word, 4, KHAL_FOREVER));
+    assert_memory_equal(word, "azzd", 4);
+    assert_int_equal(cu_staging_drain(device, device->stream, UINT64_MAX), CUDA_SUCCESS);
+    OK(khal_buffer_read(a, 0, word, 4, 0));
+    khal_buffer_release(a);
+}
+
+/* Bytes that look like those that a slot holds before a read. */
+static void reads_of_any_bytes(void** state)
+{
+    (void)state;
+    static const uint32_t values[] = {0xa5c35ac3, 0xa5c35a00, 0xc3, 0, 0xffffffff, 0xa5c35ac2};
+    cu_block block = take(4);
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; ++i)
+        for (uint64_t size = 1; size <= 4; ++size) {
+            uint32_t back = 0, wanted = 0;
+            assert_int_equal(cu_staging_write(device, block.address, &values[i], 4, device->stream), CUDA_SUCCESS);
+            OK(cu_staging_read(device, block.address, &back, size, device->stream, UINT64_MAX));
+            memcpy(&wanted, &values[i], (size_t)size);
+            assert_int_equal(back, wanted);
+        }
+    cu_memory_give(device, &block);
+}
+
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_device, close_device)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_it, close_it)
     const struct CMUnitTest tests[] = {
         TEST(blocks_do_not_overlap),
         TEST(small_blocks_ask_no_driver),
@@ -449,6 +542,9 @@ int main(void)
         TEST(late_reads_touch_nothing),
         TEST(transfers_from_many_threads),
         TEST(failures_of_a_transfer_are_told),
+        TEST(reads_wait_for_uploads_alone),
+        TEST(reads_follow_the_program_s_own_work),
+        TEST(reads_of_any_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -165,11 +165,14 @@ khal_status cu_staging_read(cu_device* device, CUdeviceptr from, void* out, uint
 /* Until what is in `stream` now is done: CUDA_ERROR_NOT_READY when it is not by the deadline. */
 CUresult cu_staging_drain(cu_device* device, CUstream stream, uint64_t deadline);
 
-/* Host writes and zeroings of ours in device->stream have numbers, so that reads on `side` come after them. */
-CUresult cu_upload_mark(cu_device* device, uint64_t* out_number); /* what went into the stream now has this one (lock) */
-bool cu_upload_is_done(cu_device* device, uint64_t number);       /* (lock) */
-CUresult cu_upload_order(cu_device* device, CUstream stream);     /* what follows in `stream` is after all of them (lock) */
-uint64_t cu_upload_count(cu_device* device);                      /* the last number (lock) */
+/* Uploads: host writes and zeroings of ours in device->stream. They have numbers, so that reads on `side` come after them. All
+ * of these under the lock. */
+uint64_t cu_upload_mark(cu_device* device);  /* the number of what went into the stream now */
+CUresult cu_upload_seal(cu_device* device);  /* before other work goes there, which those who wait for uploads need not await */
+uint64_t cu_upload_count(cu_device* device); /* the last number */
+uint64_t cu_upload_done(cu_device* device);  /* the last that is known to be done */
+void cu_upload_seen(cu_device* device, uint64_t number);      /* it is done */
+CUresult cu_upload_order(cu_device* device, CUstream stream); /* what follows in `stream` is after all uploads */
 
 /* ---- buffers (cu_buffer.c) --------------------------------------------------------------------- */
 
@@ -184,7 +187,8 @@ khal_status cu_buffer_map(khal_buffer* buffer, uint64_t offset, uint64_t size, u
 khal_status cu_buffer_flush(khal_buffer* buffer, uint64_t offset, uint64_t size);
 khal_status cu_buffer_invalidate(khal_buffer* buffer, uint64_t offset, uint64_t size, khal_ticket after, uint64_t timeout);
 void cu_buffer_unmap(khal_buffer* buffer);
-/* New buffers are zeroed when they are used first. Before anything of the submission goes into the stream. (lock) */
+/* New buffers are zeroed when they are used first, and uploads end here. Before anything of the submission goes into the stream.
+ * (lock) */
 CUresult cu_buffer_settle(cu_device* device, const khal__submission* submission);
 khal_status cu_buffer_settle_one(khal_buffer* buffer); /* the same for one of them, without the lock */
 /* Fills of any pattern of 1, 2, 4, 8 or 16 bytes into a stream. (lock) */

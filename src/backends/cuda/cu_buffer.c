@@ -37,10 +37,10 @@ static CUresult settle(cu_device* device, khal_buffer* front)
     if (buffer == NULL || !atomic_load_explicit(&buffer->is_blank, memory_order_relaxed))
         return CUDA_SUCCESS;
     CUresult result = device->f->MemsetD8Async(buffer->block.address, 0, (size_t)buffer->block.size, device->stream);
-    if (result == CUDA_SUCCESS)
-        result = cu_upload_mark(device, &buffer->upload);
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS) {
+        buffer->upload = cu_upload_mark(device);
         set_blank(device, buffer, false);
+    }
     return result;
 }
 
@@ -55,9 +55,8 @@ static CUresult settle_dispatch(cu_device* device, const khal__command* command)
 CUresult cu_buffer_settle(cu_device* device, const khal__submission* submission)
 {
     CUresult result = CUDA_SUCCESS;
-    if (atomic_load_explicit(&device->blank_count, memory_order_relaxed) == 0)
-        return result;
-    for (const khal__command* c = submission->commands; c != NULL && result == CUDA_SUCCESS; c = c->next) {
+    const bool is_any = atomic_load_explicit(&device->blank_count, memory_order_relaxed) > 0;
+    for (const khal__command* c = submission->commands; is_any && c != NULL && result == CUDA_SUCCESS; c = c->next) {
         switch (c->kind) {
         case KHAL__COMMAND_DISPATCH: result = settle_dispatch(device, c); break;
         case KHAL__COMMAND_COPY:
@@ -70,7 +69,7 @@ CUresult cu_buffer_settle(cu_device* device, const khal__submission* submission)
         default: break;
         }
     }
-    return result;
+    return result == CUDA_SUCCESS ? cu_upload_seal(device) : result;
 }
 
 khal_status cu_buffer_settle_one(khal_buffer* front)
@@ -117,8 +116,7 @@ static khal_status upload(khal_buffer* front, uint64_t offset, const void* data,
     if (cu_enter(device, &scope)) {
         result = cu_staging_write(device, buffer->block.address + offset, data, size, device->stream);
         khal__mutex_lock(&device->lock);
-        if (result == CUDA_SUCCESS)
-            result = cu_upload_mark(device, &buffer->upload);
+        buffer->upload = cu_upload_mark(device);
         if (result == CUDA_SUCCESS)
             set_blank(device, buffer, false);
         khal__mutex_unlock(&device->lock);
@@ -196,17 +194,12 @@ khal_status cu_buffer_wrap(khal_buffer* front, void* handle, const khal_buffer_d
 static void wait_for_uploads(cu_device* device, const cu_buffer* buffer)
 {
     cu_scope scope;
-    if (!cu_enter(device, &scope))
+    khal__mutex_lock(&device->lock);
+    const bool is_done = buffer->upload <= cu_upload_done(device);
+    khal__mutex_unlock(&device->lock);
+    if (is_done || !cu_enter(device, &scope))
         return;
-    const uint64_t since = khal__clock_now();
-    while (!atomic_load(&device->is_lost)) {
-        khal__mutex_lock(&device->lock);
-        const bool is_done = cu_upload_is_done(device, buffer->upload);
-        khal__mutex_unlock(&device->lock);
-        if (is_done)
-            break;
-        cu_pause(since);
-    }
+    (void)cu_staging_drain(device, device->stream, UINT64_MAX);
     cu_leave(device, scope);
 }
 
@@ -226,7 +219,7 @@ void cu_buffer_destroy(khal_buffer* front)
 
 static khal_status wait_by(cu_device* device, khal_ticket ticket, uint64_t deadline)
 {
-    return ticket > cu_completed(device->front) ? cu_wait(device->front, ticket, remaining(deadline)) : KHAL_OK;
+    return ticket != 0 ? cu_wait(device->front, ticket, remaining(deadline)) : KHAL_OK;
 }
 
 khal_status cu_buffer_write(khal_buffer* front, uint64_t offset, const void* data, uint64_t size, khal_ticket after)
@@ -243,56 +236,94 @@ khal_status cu_buffer_write(khal_buffer* front, uint64_t offset, const void* dat
     return status == KHAL_OK ? upload(front, offset, data, size) : status;
 }
 
-/* The stream for a read whose work is done: not the one that other work runs in, unless nothing does. Writes of ours that may
- * still be there come first. */
+/* Whether nothing is left in the stream. An event of ours may be there still, behind the last read, for a moment. */
+static bool is_empty(cu_device* device)
+{
+    enum { MOMENT_NS = 20000 };
+    const uint64_t since = khal__clock_now();
+    CUresult result = device->f->StreamQuery(device->stream);
+    while (result == CUDA_ERROR_NOT_READY && khal__clock_now() - since < MOMENT_NS) {
+        cu_pause(since);
+        result = device->f->StreamQuery(device->stream);
+    }
+    return result == CUDA_SUCCESS;
+}
+
+/* The stream for a read whose work is done: not the one that other work runs in, unless nothing does, or the program may have
+ * put work of its own there. Writes of ours that may still be there come first. */
 static CUresult choose_stream(cu_device* device, const cu_buffer* buffer, CUstream* out, uint64_t* deadline)
 {
     CUresult result = CUDA_SUCCESS;
-    const bool is_idle = cu_completed(device->front) >= cu_submitted(device);
-    *out = device->side;
+    *out = device->stream;
+    if (atomic_load(&device->is_shared)) {
+        if (*deadline != UINT64_MAX && is_empty(device))
+            *deadline = UINT64_MAX;
+        return result;
+    }
     khal__mutex_lock(&device->lock);
-    const bool is_done = cu_upload_is_done(device, buffer->upload);
-    if (!is_done && is_idle)
-        *out = device->stream;
-    else if (!is_done)
-        result = cu_upload_order(device, device->side);
+    bool is_done = buffer->upload <= cu_upload_done(device);
     khal__mutex_unlock(&device->lock);
+    const bool is_idle = !is_done && cu_completed(device->front) >= cu_submitted(device);
+    if (!is_idle)
+        *out = device->side;
+    if (!is_done && !is_idle) {
+        khal__mutex_lock(&device->lock);
+        result = cu_upload_order(device, device->side);
+        is_done = buffer->upload <= cu_upload_done(device);
+        khal__mutex_unlock(&device->lock);
+    }
     if (is_done || is_idle)
         *deadline = UINT64_MAX; /* it stands behind nothing: the copy takes as long as it takes */
     return result;
 }
 
-/* Where the program may have put work of its own into the stream, reads come after that. */
-static bool is_behind_own_work(cu_device* device)
+/* From one of the two streams. */
+static khal_status read_from(khal_buffer* front, uint64_t offset, void* out, uint64_t size, CUstream stream,
+                             uint64_t deadline)
 {
-    return device->f->StreamQuery(device->stream) != CUDA_SUCCESS;
+    cu_device* device = device_of(front);
+    const cu_buffer* buffer = cu_buffer_of(front);
+    uint64_t uploads = 0;
+    if (atomic_load(&buffer->is_blank)) {
+        memset(out, 0, (size_t)size);
+        return KHAL_OK;
+    }
+    if (stream == device->stream) {
+        khal__mutex_lock(&device->lock);
+        uploads = cu_upload_count(device);
+        khal__mutex_unlock(&device->lock);
+    }
+    const khal_status status = cu_staging_read(device, buffer->block.address + offset, out, size, stream, deadline);
+    if (status == KHAL_OK && uploads > 0) {
+        khal__mutex_lock(&device->lock);
+        cu_upload_seen(device, uploads);
+        khal__mutex_unlock(&device->lock);
+    }
+    return status;
 }
 
-/* The context is current. */
+/* A small read goes right behind the last work, where it is that which it needs; others wait first, so that they need not
+ * wait for more. The context is current. */
 static khal_status read_current(khal_buffer* front, uint64_t offset, void* out, uint64_t size, khal_ticket after,
                                 uint64_t deadline)
 {
     cu_device* device = device_of(front);
-    const cu_buffer* buffer = cu_buffer_of(front);
-    const bool is_shared = atomic_load(&device->is_shared);
-    const bool is_running = after > cu_completed(device->front);
-    CUstream stream = device->stream;
     khal_status status = KHAL_OK;
-    if (is_running && khal__clock_now() < deadline && (is_shared || (size <= PROMPT_MOST && after == cu_submitted(device)))) {
+    const bool is_prompt = atomic_load(&device->is_shared) ||
+                           (after != 0 && size <= PROMPT_MOST && after == cu_submitted(device));
+    if (is_prompt && khal__clock_now() < deadline) {
         status = cu_wait_issued(device, after, deadline);
-    } else {
-        if (is_running)
-            status = cu_wait(device->front, after, remaining(deadline));
-        if (status == KHAL_OK && atomic_load(&buffer->is_blank)) {
-            memset(out, 0, (size_t)size);
-            return KHAL_OK;
-        }
-        if (status == KHAL_OK && !is_shared)
-            status = cu_check(device, choose_stream(device, buffer, &stream, &deadline), KHAL_ERROR_DRIVER, NULL, "a read");
-        else if (status == KHAL_OK && !is_behind_own_work(device))
-            deadline = UINT64_MAX;
+        if (status == KHAL_OK)
+            status = read_from(front, offset, out, size, device->stream, deadline);
+        if (status != KHAL_TIMEOUT)
+            return status;
     }
-    return status == KHAL_OK ? cu_staging_read(device, buffer->block.address + offset, out, size, stream, deadline) : status;
+    status = wait_by(device, after, deadline); /* after a timeout too: the copy alone may have been late */
+    CUstream stream = device->stream;
+    if (status == KHAL_OK)
+        status = cu_check(device, choose_stream(device, cu_buffer_of(front), &stream, &deadline), KHAL_ERROR_DRIVER, NULL,
+                          "a read");
+    return status == KHAL_OK ? read_from(front, offset, out, size, stream, deadline) : status;
 }
 
 static khal_status read_by(khal_buffer* front, uint64_t offset, void* out, uint64_t size, khal_ticket after,
