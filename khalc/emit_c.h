@@ -53,6 +53,7 @@ struct kc_emc;
 typedef struct kc_dialect {
     const char *launch_type, *launch; /* the parameter of functions that need more of the launch than ids */
     const char* compare_shorts; /* a macro for vectors of 16-bit integers; NULL: the operator does */
+    bool is_by_lane; /* no operator on vectors is better than a function on their lanes, and native_divide is one */
     const char* pick;                 /* of a work-item query, the dimension that is known at run time only */
     bool passes_locals; /* a kernel's own __local variables are parameters of its work-item function */
     const char* low_id; /* what the low half of a global id is called, without _x; NULL: it has no name */

@@ -366,10 +366,10 @@ kc_c kc_emc_builtin(kc_emc* em, const kc_expr* e, kc_c* args)
     } else if (b == KC_BUILTIN_MAD || (b == KC_BUILTIN_FMA && through_float)) {
         c = kc_emc_make(em, KC_PREC_ADD, "%s * %s + %s", kc_emc_at(em, args[0], KC_PREC_UNARY),
                         kc_emc_at(em, args[1], KC_PREC_UNARY), kc_emc_at(em, args[2], KC_PREC_MUL));
-    } else if (b == KC_BUILTIN_NATIVE_DIVIDE) {
+    } else if (b == KC_BUILTIN_NATIVE_DIVIDE && !em->dialect->is_by_lane) {
         c = kc_emc_make(em, KC_PREC_MUL, "%s / %s", kc_emc_at(em, args[0], KC_PREC_UNARY),
                         kc_emc_at(em, args[1], KC_PREC_UNARY));
-    } else if (b == KC_BUILTIN_FABS && kc_is_vector(t)) {
+    } else if (b == KC_BUILTIN_FABS && kc_is_vector(t) && !em->dialect->is_by_lane) {
         const kc_type* s = bits_of(em, t);
         const kc_c mask = {kc_lane(t)->width == 64 ? "INT64_MAX" : "INT32_MAX", KC_PREC_POSTFIX, 0,
                            true};

@@ -195,6 +195,7 @@ static const kc_dialect dialect = {
     .launch_type = "const uint64_t* ",
     .launch = "khal_bytes",
     .compare_shorts = "KHAL_PTX_COMPARE",
+    .is_by_lane = true,
     .pick = "khal_ptx_pick",
     .low_id = "khal_low_id",
     .last_parameters = last_parameters,

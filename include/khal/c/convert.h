@@ -37,6 +37,9 @@
 #define KHAL_BELOW_long_double 0x1.fffffffffffffp62
 #define KHAL_BELOW_ulong_double 0x1.fffffffffffffp63
 
+#ifdef __NVPTX__
+#include <khal/ptx/convert.h>
+#else
 #define KHAL_ROUND_rtz_float(x) (x)
 #define KHAL_ROUND_rte_float(x) __builtin_rintf(x)
 #define KHAL_ROUND_rtp_float(x) __builtin_ceilf(x)
@@ -65,6 +68,7 @@
             return KHAL_HIGHEST_##T;                                                               \
         return x > (khal_##F)KHAL_LOWEST_##T ? (khal_##T)x : KHAL_LOWEST_##T;                      \
     }
+#endif
 
 #define KHAL_SIGNED_char 1
 #define KHAL_SIGNED_uchar 0
@@ -85,6 +89,7 @@
         return (khal_##T)x;                                                                        \
     }
 
+#ifndef __NVPTX__
 #define KHAL_DIGITS_float 24
 #define KHAL_DIGITS_double 53
 
@@ -113,6 +118,7 @@
     {                                                                                              \
         return khal_float_from_double(x, KHAL_AWAY_##mode(x < 0));                                 \
     }
+#endif
 
 /* Towards zero, or away from it, whatever the nearest would be. */
 KHAL_C_INLINE khal_float khal_float_from_double(khal_double x, bool away)
@@ -247,6 +253,7 @@ KHAL_C_INLINE khal_float khal_float_to_odd(khal_double x)
     {                                                                                              \
         return KHAL_C_NAME(khal_from_half)(x);                                                   \
     }
+#ifndef __NVPTX__
 #define KHAL_C_CONVERT_TO_HALF(F, mode)                                                          \
     KHAL_C_INLINE khal_half KHAL_C_NAME(khal_convert_half_##mode##_##F)(khal_##F x)            \
     {                                                                                              \
@@ -254,6 +261,7 @@ KHAL_C_INLINE khal_float khal_float_to_odd(khal_double x)
         return KHAL_IS_##mode ? KHAL_C_NAME(khal_to_half)(y)                                     \
                               : khal_half_rounded(y, KHAL_MODE_##mode(y < 0));                     \
     }
+#endif
 
 #define KHAL_C_HALF_SOFT                                                                         \
     KHAL_C_INLINE khal_float KHAL_C_NAME(khal_from_half)(khal_half x)                          \

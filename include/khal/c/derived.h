@@ -209,6 +209,19 @@ KHAL_C_INLINE khal_float khal_rootn_float(khal_float x, khal_int n)
     {                                                                                              \
         return 1 / KHAL_C_LIBM(sqrt##B)(x);                                                        \
     }                                                                                              \
+    KHAL_C_INLINE khal_##T khal_max_##T(khal_##T x, khal_##T y)                                    \
+    {                                                                                              \
+        return x < y ? y : x;                                                                      \
+    }                                                                                              \
+    KHAL_C_INLINE khal_##T khal_min_##T(khal_##T x, khal_##T y)                                    \
+    {                                                                                              \
+        return y < x ? y : x;                                                                      \
+    }                                                                                              \
+    KHAL_C_INLINE khal_##T khal_clamp_##T(khal_##T x, khal_##T low, khal_##T high)                 \
+    {                                                                                              \
+        const khal_##T y = x < low ? low : x;                                                      \
+        return high < y ? high : y;                                                                \
+    }                                                                                              \
     KHAL_C_INLINE khal_##T khal_fmax_##T(khal_##T x, khal_##T y)                                   \
     {                                                                                              \
         return x >= y || y != y ? x : y;                                                           \

@@ -89,7 +89,7 @@ KHAL_C_INLINE khal_double khal_fma_double(khal_double x, khal_double y, khal_dou
     return KHAL_C_LIBM(fma)(x, y, z);
 }
 
-/* rsqrt, fmax, fmin, lgamma, tgamma, exp10, sinpi and the like, cbrt, pown, powr, rootn, native_x */
+/* rsqrt, fmax, fmin, max, min, clamp, lgamma, tgamma, exp10, sinpi and the like, cbrt, pown, powr, rootn, native_x */
 #ifdef __NVPTX__
 #include <khal/ptx/derived.h>
 #else
@@ -99,19 +99,6 @@ KHAL_C_INLINE khal_double khal_fma_double(khal_double x, khal_double y, khal_dou
 /* One definition for float and double; B: the suffix of the compiler's builtins, c: of constants.
  */
 #define KHAL_C_MATH_BOTH(T, U, B, c, quiet, largest_below_1, pi_over_180, over_pi_180)             \
-    KHAL_C_INLINE khal_##T khal_max_##T(khal_##T x, khal_##T y)                                    \
-    {                                                                                              \
-        return x < y ? y : x;                                                                      \
-    }                                                                                              \
-    KHAL_C_INLINE khal_##T khal_min_##T(khal_##T x, khal_##T y)                                    \
-    {                                                                                              \
-        return y < x ? y : x;                                                                      \
-    }                                                                                              \
-    KHAL_C_INLINE khal_##T khal_clamp_##T(khal_##T x, khal_##T low, khal_##T high)                 \
-    {                                                                                              \
-        const khal_##T y = x < low ? low : x;                                                      \
-        return high < y ? high : y;                                                                \
-    }                                                                                              \
     KHAL_C_INLINE khal_##T khal_maxmag_##T(khal_##T x, khal_##T y)                                 \
     {                                                                                              \
         const khal_##T a = KHAL_C_LIBM(fabs##B)(x), b = KHAL_C_LIBM(fabs##B)(y);                   \

@@ -23,6 +23,15 @@ KHAL_PTX_DERIVED1(cospi)
 KHAL_PTX_DERIVED1(exp10)
 KHAL_C_MATH2(fmax, __nvvm_fmax_f, __nvvm_fmax_d)
 KHAL_C_MATH2(fmin, __nvvm_fmin_f, __nvvm_fmin_d)
+KHAL_C_MATH2(max, __nvvm_fmax_f, __nvvm_fmax_d) /* of NaN they may be anything */
+KHAL_C_MATH2(min, __nvvm_fmin_f, __nvvm_fmin_d)
+#define KHAL_PTX_CLAMP(T)                                                                          \
+    KHAL_C_INLINE khal_##T khal_clamp_##T(khal_##T x, khal_##T low, khal_##T high)                 \
+    {                                                                                              \
+        return khal_min_##T(khal_max_##T(x, low), high);                                           \
+    }
+KHAL_PTX_CLAMP(float)
+KHAL_PTX_CLAMP(double)
 KHAL_PTX_DERIVED1(lgamma)
 KHAL_PTX_DERIVED_INT(pown)
 KHAL_PTX_DERIVED2(powr)
@@ -31,6 +40,11 @@ KHAL_C_MATH1(rsqrt, khal_ptx_rsqrt, 1 / khal_libm_sqrt)
 KHAL_PTX_DERIVED1(sinpi)
 KHAL_PTX_DERIVED1(tanpi)
 KHAL_PTX_DERIVED1(tgamma)
+
+KHAL_C_INLINE khal_double khal_ptx_divide(khal_double x, khal_double y)
+{
+    return x / y;
+}
 
 /* native_x: one or two instructions of the machine for float; those of double do not exist or are no faster. */
 #define KHAL_PTX_NATIVE1(name, f, d)                                                               \
@@ -56,6 +70,7 @@ KHAL_PTX_NATIVE1(sin, khal_ptx_sin(x), khal_libm_sin(x))
 KHAL_PTX_NATIVE1(sqrt, khal_ptx_sqrt(x), khal_libm_sqrt(x))
 KHAL_PTX_NATIVE1(tan, __nvvm_div_approx_f(khal_ptx_sin(x), khal_ptx_cos(x)), khal_libm_tan(x))
 
+KHAL_C_MATH2(native_divide, __nvvm_div_approx_f, khal_ptx_divide)
 KHAL_C_INLINE khal_float khal_native_powr_float(khal_float x, khal_float y)
 {
     return khal_ptx_ex2(y * khal_ptx_lg2(x));
