@@ -38,6 +38,7 @@ typedef struct cu_flight {
     khal_ticket ticket;
     uint64_t submitted_at;
     CUevent done;
+    bool is_marked;    /* `done` was recorded behind it */
     cu_pinned* pinned; /* of the results */
     uint64_t used;     /* bytes of it */
     uint32_t* too_many; /* in it: what indirect grids too large set; NULL: there are none */
@@ -79,7 +80,7 @@ static void fail_run(khal__submission* submission, khal_error_id id, const char*
 
 /* ---- flights ------------------------------------------------------------------------------------- */
 
-static cu_flight* take_flight(cu_device* device)
+static CUresult take_flight(cu_device* device, cu_flight** out)
 {
     cu_queue* queue = device->queue;
     khal__mutex_lock(&queue->lock);
@@ -87,17 +88,19 @@ static cu_flight* take_flight(cu_device* device)
     if (flight != NULL)
         queue->free = flight->next;
     khal__mutex_unlock(&queue->lock);
+    *out = flight;
     if (flight != NULL)
-        return flight;
+        return CUDA_SUCCESS;
     flight = khal__alloc(device->front, sizeof *flight, _Alignof(cu_flight));
     if (flight == NULL)
-        return NULL;
+        return CUDA_ERROR_OUT_OF_MEMORY;
     memset(flight, 0, sizeof *flight);
-    if (device->f->EventCreate(&flight->done, CU_EVENT_DISABLE_TIMING) != CUDA_SUCCESS) {
+    const CUresult result = device->f->EventCreate(&flight->done, CU_EVENT_DISABLE_TIMING);
+    if (result != CUDA_SUCCESS)
         khal__free(device->front, flight, sizeof *flight);
-        return NULL;
-    }
-    return flight;
+    else
+        *out = flight;
+    return result;
 }
 
 /* Its events for times go back too. Under queue->lock. */
@@ -116,6 +119,7 @@ static void put_flight(cu_device* device, cu_flight* flight)
         flight->pinned = NULL;
     }
     flight->submission = NULL;
+    flight->is_marked = false;
     flight->result_count = flight->time_count = 0;
     flight->used = 0;
     flight->too_many = NULL;
@@ -356,39 +360,55 @@ static CUresult mark(cu_device* device, const cu_flight* flight)
     return device->f->EventRecord(flight->done, device->stream);
 }
 
-/* The mark of the flight `n` behind the first, or the last one; NULL: there is none. Events are used again and never go, so one
- * whose flight is over meanwhile says that it is done or, as another's, that it is not: never the first in error. */
-static CUevent peek(cu_queue* queue, uint32_t n, khal_ticket* out_ticket)
+/* What tells that the work of `ticket` is done: its mark, or the next one behind it; where none could be made, that the stream
+ * is empty. Marks are used again and never go, so one whose flight is over meanwhile says that it is done or, as another's, that
+ * it is not: never the first in error. */
+typedef struct probe {
+    khal_ticket ticket; /* 0: there is none */
+    CUevent event;      /* NULL: the stream */
+} probe;
+
+/* Of the flight `n` behind the first, or of the last. Under queue->lock. */
+static probe probe_at(const cu_queue* queue, uint64_t n)
 {
-    CUevent event = NULL;
-    khal__mutex_lock(&queue->lock);
-    if (queue->count > 0) {
-        const cu_flight* flight = nth_flight(queue, n < queue->count ? n : queue->count - 1);
-        event = flight->done;
-        *out_ticket = flight->ticket;
-    }
-    khal__mutex_unlock(&queue->lock);
-    return event;
+    probe p = {0, NULL};
+    if (queue->count == 0)
+        return p;
+    uint32_t at = n < queue->count ? (uint32_t)n : queue->count - 1;
+    while (at + 1 < queue->count && !nth_flight(queue, at)->is_marked)
+        ++at;
+    const cu_flight* flight = nth_flight(queue, at);
+    p.ticket = flight->ticket;
+    p.event = flight->is_marked ? flight->done : NULL;
+    return p;
 }
 
-/* What the driver says of a mark: CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or the end of the device. */
-static CUresult query(cu_device* device, CUevent event)
+static probe peek(cu_queue* queue, uint32_t n)
 {
-    return device->f->EventQuery(event);
+    khal__mutex_lock(&queue->lock);
+    const probe p = probe_at(queue, n);
+    khal__mutex_unlock(&queue->lock);
+    return p;
+}
+
+/* CUDA_SUCCESS, CUDA_ERROR_NOT_READY, or the end of the device. */
+static CUresult query(cu_device* device, const probe* p)
+{
+    return p->event != NULL ? device->f->EventQuery(p->event) : device->f->StreamQuery(device->stream);
 }
 
 /* The first flight, then twice as far at a time, so that few queries find out about many flights. */
 static CUresult look(cu_device* device)
 {
-    khal_ticket done = 0, ticket = 0;
+    khal_ticket done = 0;
     CUresult result = CUDA_SUCCESS;
     for (uint32_t n = 0; result == CUDA_SUCCESS; n = 2 * n + 1) {
-        const CUevent event = peek(device->queue, n, &ticket);
-        if (event == NULL || ticket <= done)
+        const probe p = peek(device->queue, n);
+        if (p.ticket <= done)
             break;
-        result = query(device, event);
+        result = query(device, &p);
         if (result == CUDA_SUCCESS)
-            done = ticket;
+            done = p.ticket;
     }
     if (done > 0)
         retire(device, done);
@@ -427,18 +447,18 @@ khal_ticket cu_completed(khal_device* front)
     return atomic_load_explicit(&queue->completed, memory_order_acquire);
 }
 
-/* The mark of a ticket; NULL: it is not issued yet, or complete. */
-static CUevent mark_of(cu_queue* queue, khal_ticket ticket)
+/* Of a ticket; none where it is not issued yet, or complete. */
+static probe probe_of(cu_queue* queue, khal_ticket ticket)
 {
-    CUevent event = NULL;
+    probe p = {0, NULL};
     khal__mutex_lock(&queue->lock);
     if (queue->count > 0) {
         const khal_ticket first = nth_flight(queue, 0)->ticket;
         if (ticket >= first && ticket - first < queue->count)
-            event = nth_flight(queue, (uint32_t)(ticket - first))->done;
+            p = probe_at(queue, ticket - first);
     }
     khal__mutex_unlock(&queue->lock);
-    return event;
+    return p;
 }
 
 khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
@@ -455,11 +475,11 @@ khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
     if (!cu_enter(device, &scope))
         return KHAL_TIMEOUT;
     for (;;) {
-        const CUevent event = mark_of(queue, ticket);
-        if (event != NULL)
-            result = query(device, event);
-        if (event != NULL && result == CUDA_SUCCESS)
-            retire(device, ticket);
+        const probe p = probe_of(queue, ticket);
+        if (p.ticket != 0)
+            result = query(device, &p);
+        if (p.ticket != 0 && result == CUDA_SUCCESS)
+            retire(device, p.ticket);
         if (atomic_load_explicit(&queue->completed, memory_order_acquire) >= ticket)
             break;
         const bool is_over = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
@@ -484,7 +504,6 @@ typedef struct run {
     cu_flight* flight;
     bool is_begun;    /* something of it is in the stream */
     bool is_gone;     /* the device was lost meanwhile: the submission is the front's */
-    bool is_unmarked; /* what is in the stream has no mark, and can't get one */
     bool is_refused;  /* a callback failed: the rest does not run */
     uint32_t entered; /* how often the context was made current again behind a callback */
     const char* what; /* was being done */
@@ -553,7 +572,7 @@ static CUresult launch_foreign_indirect(run* r, const khal__command* command)
     r->is_begun = true;
     khal__mutex_unlock(&device->lock);
     const uint64_t since = khal__clock_now();
-    while ((result = query(device, r->flight->done)) == CUDA_ERROR_NOT_READY && !atomic_load(&device->is_lost))
+    while ((result = device->f->EventQuery(r->flight->done)) == CUDA_ERROR_NOT_READY && !atomic_load(&device->is_lost))
         cu_pause(since);
     const CUresult back = come_back(r);
     if (back != CUDA_SUCCESS || result != CUDA_SUCCESS)
@@ -696,16 +715,16 @@ static CUresult issue(run* r, bool commands)
         cu_graph_reap(device, atomic_load_explicit(&queue->completed, memory_order_acquire));
     if (commands && complete_empty(device, r->submission))
         return CUDA_SUCCESS;
-    r->flight = take_flight(device);
-    if (r->flight == NULL || !grow_ring(device)) {
-        if (r->flight != NULL)
-            give_up_flight(device, r->flight);
-        return cu_no_memory(device);
+    CUresult result = take_flight(device, &r->flight);
+    if (result != CUDA_SUCCESS)
+        return result;
+    if (!grow_ring(device)) {
+        give_up_flight(device, r->flight);
+        return CUDA_ERROR_OUT_OF_MEMORY;
     }
     r->flight->submission = r->submission;
     r->flight->ticket = r->submission->ticket;
     r->flight->submitted_at = khal__clock_now();
-    CUresult result = CUDA_SUCCESS;
     if (commands) {
         result = make_room(device, r->flight, r->submission);
         if (result == CUDA_SUCCESS)
@@ -722,7 +741,9 @@ static CUresult issue(run* r, bool commands)
     }
     if (result == CUDA_SUCCESS) {
         result = mark(device, r->flight);
-        r->is_unmarked = result != CUDA_SUCCESS;
+        r->flight->is_marked = result == CUDA_SUCCESS;
+        if (!cu_is_sticky(result))
+            result = CUDA_SUCCESS; /* what comes behind it tells too */
     }
     if (result != CUDA_SUCCESS) {
         give_up_flight(device, r->flight);
@@ -738,7 +759,7 @@ static CUresult issue(run* r, bool commands)
 static CUresult issue_failure(run* r, CUresult result)
 {
     run failed = {.device = r->device, .submission = r->submission};
-    if (cu_is_sticky(result) || r->is_unmarked)
+    if (cu_is_sticky(result))
         return result;
     cu_submission_fail(r->device, r->submission, result, r->what);
     return issue(&failed, false);
@@ -843,8 +864,6 @@ khal_status cu_submit(khal_device* front, khal__submission* submission)
     cu_leave(device, scope);
     if (!has_thread)
         return khal__fail(front, KHAL_ERROR_DRIVER, 0, NULL, "the system refused a thread for native callbacks");
-    if (r.is_begun && result != CUDA_SUCCESS) /* no ticket can tell of it */
-        cu_lose(device, result, r.what);
     return cu_check(device, result, KHAL_ERROR_DRIVER, NULL, r.what);
 }
 
