@@ -127,13 +127,13 @@ static void put_kernel_info(kc_text* out, const khal_kernel_info* k)
 
 /* ---- WGSL ------------------------------------------------------------------------------------ */
 
-/* A text that is longer is no string literal that every compiler takes. */
+/* A text that is longer is no string literal that every compiler takes; as numbers it is six times as much to read. */
 #define LITERAL_LIMIT 60000u
 
-static void put_text(kc_text* out, const char* prefix, uint32_t index, const char* text)
+static void put_text(kc_text* out, const char* prefix, uint32_t index, const char* text, size_t limit)
 {
     kc_putf(out, "static const char %s_%u[] =", prefix, index);
-    if (strlen(text) > LITERAL_LIMIT) {
+    if (strlen(text) > limit) {
         kc_put(out, " {");
         for (size_t i = 0; text[i]; i++)
             kc_putf(out, "%s%d,", i % 32 ? "" : "\n    ", text[i]);
@@ -200,9 +200,9 @@ static void put_wgsl(kc_text* out, uint32_t kernel_count, const khal_kernel_info
     for (uint32_t i = 0; i < kernel_count; i++) {
         if (!wgsl[i].source)
             continue;
-        put_text(out, "khal_wgsl_source", i, wgsl[i].source);
+        put_text(out, "khal_wgsl_source", i, wgsl[i].source, LITERAL_LIMIT);
         if (wgsl[i].shared_source)
-            put_text(out, "khal_wgsl_shared", i, wgsl[i].shared_source);
+            put_text(out, "khal_wgsl_shared", i, wgsl[i].shared_source, LITERAL_LIMIT);
         put_wgsl_lists(out, &kernels[i], &wgsl[i], i);
     }
     kc_put(out, OVERLENGTH_END "static const khal_wgsl_kernel khal_wgsl_kernels[] = {\n");
@@ -217,7 +217,7 @@ static void put_ptx(kc_text* out, uint32_t kernel_count, const kc_ptx_library* p
 {
     kc_put(out, OVERLENGTH_BEGIN);
     for (uint32_t i = 0; i < ptx->code_count; i++)
-        put_text(out, "khal_ptx", ptx->capabilities[i], ptx->texts[i]);
+        put_text(out, "khal_ptx", ptx->capabilities[i], ptx->texts[i], SIZE_MAX); /* of megabytes; GNU compilers take it */
     kc_put(out, OVERLENGTH_END "static const khal_ptx_kernel khal_ptx_kernels[] = {\n");
     for (uint32_t i = 0; i < kernel_count; i++) {
         const khal_ptx_kernel* k = &ptx->kernels[i];

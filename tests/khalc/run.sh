@@ -8,9 +8,14 @@
 #       in the order in which khalc prints them. Never the texts.
 #   run.sh usage KHALC CLANG
 #       command lines, hostile inputs, output files.
+#   run.sh ptx KHALC CLANG PTXAS FILE...
+#       what --emit=ptx prints of each file is assembled for the oldest and the newest device that ptxas knows. Kernels with
+#       printf are left out.
 # The first line of a .cl file may give options: `// options: -DN=4`. --update writes the expected files.
 set -uo pipefail
 part=$1 khalc=$2 clang=$3 update=${4:-}
+ptxas=${4:-}
+files=("${@:5}")
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
@@ -227,6 +232,54 @@ targets() {
     expect 0 target-size "$work/assert.cl" -o k
 }
 
+# PTX: libclc, compute capabilities, what is left out. Without libclc only what needs none is tested.
+ptx_targets() {
+    printf '__kernel void tell(__global int* p) { printf("%%d", *p); }\n%s\n' "$(cat "$good")" >"$work/tell.cl"
+    : >"$work/no-bitcode"
+    expect 0 "" "$good" --emit=ptx-c --libclc="$work/none"
+    grep -q 'KHAL_PTX_ENTRY void khal_ptx_run_0(.*__asm__("scale");' "$work/stdout" || fail "--emit=ptx-c prints no kernel"
+    expect 1 libclc "$good" --emit=ptx --libclc="$work/none"
+    expect 1 libclc "$good" -o k --targets=cpu,ptx --libclc="$work/none"
+    expect 1 libclc "$good" --emit=ptx --libclc="$work/no-bitcode"
+    expect 0 libclc "$good" -o k --libclc="$work/none"
+    grep -q 'warning: PTX is left out' "$work/err" || fail "a missing libclc is no warning"
+    ! grep -q KHAL_FORMAT_PTX "$work/folder/k.khal.c" || fail "there is PTX without libclc"
+    expect 0 "" "$good" -o k -w --libclc="$work/none"
+    [ ! -s "$work/err" ] || fail "-w does not silence the warning"
+    expect 0 "" "$good" -o k --targets=cpu,wgsl --libclc="$work/none"
+    [ ! -s "$work/err" ] || fail "libclc is looked for where there is no PTX"
+    khalc_command=(env KHAL_LIBCLC="$work/none" "$khalc" --clang="$clang")
+    expect 1 libclc "$good" --emit=ptx
+    khalc_command=("$khalc" --clang="$clang")
+    if ! "$khalc" --clang="$clang" --emit=ptx "$good" >"$work/good.ptx" 2>"$work/err"; then
+        grep -q '\[KC[0-9]* libclc\]$' "$work/err" || { cat "$work/err" >&2; fail "no PTX"; }
+        return
+    fi
+    grep -qx '\.target sm_75' "$work/good.ptx" || fail "PTX is not for compute capability 7.5"
+    grep -qx '\.version 6\.3' "$work/good.ptx" || fail "PTX is not of the oldest version that has 7.5"
+    expect 0 "" "$good" -o k --targets=ptx --ptx=75,90
+    grep -q '\.level = 75, .*khal_ptx_75' "$work/folder/k.khal.c" && grep -q '\.level = 90, .*khal_ptx_90' "$work/folder/k.khal.c" ||
+        fail "there is no code for each compute capability"
+    grep -q '{\.entry = "scale", \.grid_entry = "scale$grid"}' "$work/folder/k.khal.c" || fail "the entry points are not named"
+    ! grep -q KHAL_FORMAT_CPU "$work/folder/k.khal.c" || fail "--targets=ptx has code for the CPU"
+    expect 1 target-printf "$work/tell.cl" -o k --targets=ptx
+    expect 0 target-printf "$work/tell.cl" -o k
+    grep -q 'warning: kernel .tell. is left out of PTX' "$work/err" || fail "a kernel that PTX can't have is no warning"
+    grep -q '{\.reason = "[^"]*tell\.cl:1:[^"]*PTX' "$work/folder/k.khal.c" || fail "the library does not tell why"
+    { printf 'typedef struct { int a[1020]; } s;\n__kernel void k(s v'; for ((i = 0; i < 40; i++)); do printf ', __global int* p%d' $i; done
+        echo ') { *p0 = v.a[7]; }'; } >"$work/arguments.cl"
+    expect 1 target-limit "$work/arguments.cl" -o k --targets=ptx
+    # A clang that fails, one that is too old for a device, and one that crashes before it has read anything.
+    khalc_command=("$khalc")
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *nvptx64*) exit 1;; *) exec '"$clang"' "$@";; esac'
+    expect 1 internal "$good" --emit=ptx --clang="$work/fake" --libclc="$work/no-bitcode"
+    expect 1 clang-missing "$good" --emit=ptx --ptx=100 --clang="$work/fake" --libclc="$work/no-bitcode"
+    fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *nvptx64*) echo "f: error: no such thing" >&2; kill -SEGV $$;; *) exec '"$clang"' "$@";; esac'
+    expect 1 internal "$big" --emit=ptx --clang="$work/fake" --libclc="$work/no-bitcode"
+    grep -q 'no such thing' "$work/err" || fail "clang's words are not in the error"
+    khalc_command=("$khalc" --clang="$clang")
+}
+
 # <khal/kernel.h> is found without -I, an installed one before that of the source tree, and -I goes before both.
 kernel_header() {
     local keep=("${khalc_command[@]}")
@@ -285,6 +338,12 @@ hostile_inputs() {
     expect 1 "" "$work/unary.cl" -o k
 }
 
+# A clang of the test's own.
+fake() {
+    printf '#!/bin/sh\n%s\n' "$1" >"$work/fake"
+    chmod +x "$work/fake"
+}
+
 clangs() {
     local keep=("${khalc_command[@]}")
     khalc_command=("$khalc")
@@ -299,10 +358,6 @@ clangs() {
     khalc_command=(env KHAL_CLANG="$clang" "$khalc")
     expect 0 "" "$good" -o k
     khalc_command=("$khalc")
-    fake() {
-        printf '#!/bin/sh\n%s\n' "$1" >"$work/fake"
-        chmod +x "$work/fake"
-    }
     fake 'echo "Debian clang version 15.0.7"'
     expect 1 clang-missing "$good" -o k --clang="$work/fake"
     fake 'case "$*" in *--version*) echo "clang version 19.1.7";; *) exit 1;; esac'
@@ -381,6 +436,35 @@ output_files() {
     expect 1 usage "$good" -o k -MD -MF k.khal.h
 }
 
+# Entry points of both kinds for each kernel, and no access through generic addresses in kernels that have no need of any.
+check_entries() {
+    local entries grids
+    entries=$(grep -c '^\.visible \.entry [^$]*($' "$1")
+    grids=$(grep -c '^\.visible \.entry .*\$grid($' "$1")
+    [ "$entries" -gt 0 ] && [ "$entries" = "$grids" ] || fail "$2: $entries entry points, and $grids for grids"
+    ! grep -q '//' "$1" || fail "$2: comments are left"
+    ! grep -qE '^(call|\.func|\.extern \.func).*(memcpy|memset|memmove)' "$1" || fail "$2: a function that nobody has"
+}
+
+ptx() {
+    for source in "${files[@]}"; do
+        local name=${source##*/}
+        if ! "$khalc" --clang="$clang" -w --targets=cpu,ptx --emit=ptx $(options_of "$source") "$source" >"$work/out.ptx" \
+            2>"$work/err" && ! grep -q target-printf "$work/err"; then
+            cat "$work/err" >&2
+            fail "$source: no PTX"
+            continue
+        fi
+        [ -s "$work/out.ptx" ] || continue # printf alone
+        check_entries "$work/out.ptx" "$name"
+        for arch in sm_75 sm_120; do
+            count=$((count + 1))
+            "$ptxas" -O0 -arch=$arch "$work/out.ptx" -o "$work/out.cubin" 2>"$work/err" && [ -s "$work/out.cubin" ] ||
+                { head -n 5 "$work/err" >&2; fail "$name: ptxas refuses the PTX for $arch"; }
+        done
+    done
+}
+
 usage() {
     khalc_command=("$khalc" --clang="$clang")
     good="$work/good.cl"
@@ -394,6 +478,7 @@ usage() {
     wrong_command_lines
     right_command_lines
     targets
+    ptx_targets
     kernel_header
     hostile_inputs
     clangs
@@ -406,7 +491,8 @@ case $part in
 golden) golden ;;
 error) errors ;;
 usage) usage ;;
-*) echo "usage: run.sh golden|error|usage KHALC CLANG [--update]" >&2; exit 2 ;;
+ptx) ptx ;;
+*) echo "usage: run.sh golden|error|usage|ptx KHALC CLANG [--update]" >&2; exit 2 ;;
 esac
 echo "$part: $count runs, $failures failed"
 [ $failures = 0 ] && [ $count != 0 ]
