@@ -171,8 +171,11 @@ static const char* local_bytes(kc_emc* em, uint32_t index)
 static const char* constant_space(kc_emc* em, const kc_var* v)
 {
     ptx* p = em->user;
+    const kc_type* element = v->type;
+    while (element->kind == KC_TYPE_ARRAY)
+        element = element->element;
     const uint64_t end = round_up(p->constant_size, v->align > v->type->align ? v->align : v->type->align) + v->type->size;
-    if (v->is_address_taken || v->pass_data || end > CONSTANT_LIMIT)
+    if (v->is_address_taken || v->pass_data || kc_is_pointer(element) || end > CONSTANT_LIMIT)
         return "";
     p->constant_size = end;
     return "KHAL_PTX_CONSTANT ";
@@ -451,7 +454,8 @@ void kc_emit_ptx(kc_text* out, kc_module* m, uint32_t kernel_count, const khal_k
     }
     kc_put(out, "#include <khal/ptx.h>\n");
     kc_emc_includes(&em, out);
-    kc_put(out, "\n");
+    /* in what the kernel's author wrote, but not in functions that count on how each operation rounds */
+    kc_put(out, "#pragma clang fp contract(fast)\n\n");
     kc_putn(out, head.data ? head.data : "", head.size);
     kc_putn(out, needs.data ? needs.data : "", needs.size);
     kc_put(out, needs.size ? "\n" : "");

@@ -196,7 +196,7 @@ static kc_compilation* start(kc_ptx_job* j, uint32_t capability)
 {
     const char* const fixed[] = {
         "-x", "c", "-std=gnu11", "-target", "nvptx64-nvidia-cuda", "-nogpulib", "-nogpuinc", "-nostdlibinc", "-ffreestanding",
-        "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fconvergent-functions",
+        "-O3", "-ffp-contract=on", "-fno-math-errno", "-fno-trapping-math", "-fconvergent-functions",
         /* LLVM 19 has no instruction for the mask of a comparison of two 16-bit lanes (ptx.h) */
         "-fno-slp-vectorize",
         /* what the kernel's author wrote was checked where it was written */

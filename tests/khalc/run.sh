@@ -449,6 +449,7 @@ check_entries() {
 ptx() {
     for source in "${files[@]}"; do
         local name=${source##*/}
+        count=$((count + 1))
         if ! "$khalc" --clang="$clang" -w --targets=cpu,ptx --emit=ptx $(options_of "$source") "$source" >"$work/out.ptx" \
             2>"$work/err" && ! grep -q target-printf "$work/err"; then
             cat "$work/err" >&2
@@ -458,7 +459,6 @@ ptx() {
         [ -s "$work/out.ptx" ] || continue # printf alone
         check_entries "$work/out.ptx" "$name"
         for arch in sm_75 sm_120; do
-            count=$((count + 1))
             "$ptxas" -O0 -arch=$arch "$work/out.ptx" -o "$work/out.cubin" 2>"$work/err" && [ -s "$work/out.cubin" ] ||
                 { head -n 5 "$work/err" >&2; fail "$name: ptxas refuses the PTX for $arch"; }
         done

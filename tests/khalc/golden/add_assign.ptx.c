@@ -1,4 +1,5 @@
 #include <khal/ptx.h>
+#pragma clang fp contract(fast)
 
 KHAL_C_INLINE void KHAL_C_NAME(add_assign_item)(khal_float* a, const khal_float* b, khal_uint n, uint64_t khal_id_x, uint32_t khal_low_id_x)
 {

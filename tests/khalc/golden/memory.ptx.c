@@ -1,4 +1,5 @@
 #include <khal/ptx.h>
+#pragma clang fp contract(fast)
 
 union KHAL_C_NAME(anon_1) {
     khal_uint bits;

@@ -1,6 +1,7 @@
 #include <khal/ptx.h>
 #include <khal/c/map.h>
 #include <khal/c/convert.h>
+#pragma clang fp contract(fast)
 
 struct KHAL_C_NAME(weights) {
     khal_int count;
