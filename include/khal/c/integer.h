@@ -150,6 +150,17 @@ KHAL_C_FN(ulong, sub_sat_ulong)(khal_ulong a, khal_ulong b)
     return a > b ? a - b : 0;
 }
 
+#ifdef __NVPTX__
+KHAL_C_FN(ulong, mul_hi_ulong)(khal_ulong a, khal_ulong b)
+{
+    return __nvvm_mulhi_ull(a, b);
+}
+
+KHAL_C_FN(long, mul_hi_long)(khal_long a, khal_long b)
+{
+    return __nvvm_mulhi_ll(a, b);
+}
+#else
 KHAL_C_FN(ulong, mul_hi_ulong)(khal_ulong a, khal_ulong b)
 {
     const uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -164,6 +175,7 @@ KHAL_C_FN(long, mul_hi_long)(khal_long a, khal_long b)
     high -= b < 0 ? (uint64_t)a : 0;
     return (int64_t)high;
 }
+#endif
 
 KHAL_C_FN(ulong, mad_hi_ulong)(khal_ulong a, khal_ulong b, khal_ulong c)
 {
