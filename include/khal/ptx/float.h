@@ -223,6 +223,9 @@ KHAL_C_INLINE float khal_libm_atanhf(float x)
 /* |x|^(y + rest), x neither zero, infinite nor NaN: 2^(y * log2 |x|), with the logarithm to some 32 bits */
 KHAL_C_INLINE float khal_ptx_pow(float x, float y, float rest)
 {
+#ifdef __clang__
+#pragma clang fp contract(off)
+#endif
     float e;
     const float f = khal_ptx_split(__builtin_fabsf(x), &e);
     float p = -0x1.0e8158p-3f;
