@@ -1,6 +1,8 @@
 /* Buffers of the CUDA backend over a driver that checks how it is called: sizes, ranges, order, memory that runs out. */
 #include "cuda/harness.h"
 
+#include <pthread.h>
+
 static khal_device* device;
 
 static int use(void** state)
@@ -302,14 +304,59 @@ static void reads_pass_by_other_work(void** state)
     assert_int_equal(read_word(a, 0), 'a' | 'b' << 8 | 'c' << 16);
     FAILS(TIMEOUT, khal_buffer_read(b, 0, &word, 4, 1000000));
     FAILS(TIMEOUT, khal_buffer_read(b, 0, &word, 4, 0));
+    OK(khal_buffer_write(a, 0, "xyz", 4)); /* behind the work in its stream: a read comes after it */
+    FAILS(TIMEOUT, khal_buffer_read(a, 0, &word, 4, 1000000));
     assert_int_equal(word, 7);
     gate_is_shut = false;
+    OK(khal_buffer_read(a, 0, &word, 4, KHAL_FOREVER));
+    assert_int_equal(word, 'x' | 'y' << 8 | 'z' << 16);
     OK(khal_buffer_read(b, 0, &word, 4, KHAL_FOREVER));
     assert_int_equal(word, 1);
     khal_encoder_release(encoder);
     khal_function_release(order);
     khal_buffer_release(a);
     khal_buffer_release(b);
+    close_device(device);
+}
+
+static void* let_go_later(void* user)
+{
+    const uint64_t start = khal__clock_now();
+    while (khal__clock_now() - start < 100000000)
+        khal__thread_yield();
+    hooks->hold(NULL, false);
+    return user;
+}
+
+/* What the host hands over is kept until the device has it, also when there is more than room for it. */
+static void writes_wait_for_room(void** state)
+{
+    (void)state;
+    enum { PARTS = 400 };
+    static const size_t sizes[] = {100, 20000, 250000};
+    for (size_t k = 0; k < 3; ++k) {
+        const size_t size = sizes[k];
+        pthread_t thread;
+        unsigned char *data = pattern(PARTS * size, (unsigned)k), *part = malloc(size), *back = malloc(PARTS * size);
+        khal_buffer* buffer = new_buffer(device, PARTS * size, NULL);
+        assert_non_null(part);
+        assert_non_null(back);
+        OK(khal_buffer_read(buffer, 0, back, size, KHAL_FOREVER));
+        hooks->hold(NULL, true);
+        assert_int_equal(pthread_create(&thread, NULL, let_go_later, NULL), 0);
+        for (size_t i = 0; i < PARTS; ++i) {
+            memcpy(part, data + i * size, size);
+            OK(khal_buffer_write(buffer, i * size, part, size));
+            memset(part, 0xee, size);
+        }
+        pthread_join(thread, NULL);
+        OK(khal_buffer_read(buffer, 0, back, PARTS * size, KHAL_FOREVER));
+        assert_memory_equal(back, data, PARTS * size);
+        khal_buffer_release(buffer);
+        free(data);
+        free(part);
+        free(back);
+    }
     close_device(device);
 }
 
@@ -377,6 +424,7 @@ int main(void)
         cmocka_unit_test_setup(host_writes_keep_their_place, use),
         cmocka_unit_test_setup(host_writes_keep_their_place, use_old),
         cmocka_unit_test_setup(reads_pass_by_other_work, use),
+        cmocka_unit_test_setup(writes_wait_for_room, use),
         cmocka_unit_test_setup(memory_runs_out, use),
         cmocka_unit_test_setup(pinned_memory_runs_out, use),
     };
