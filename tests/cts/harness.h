@@ -48,4 +48,10 @@ cts_session* cts_session_open(const cts_backend* backend, bool verbose);
 void cts_session_close(cts_session* session);
 cts_outcome cts_session_run(cts_session* session, const cts_case* which);
 
+/* Where the CUDA driver is the unit tests' stand-in (tests/unit/cuda), whose device runs nothing: the suites' kernels run there
+ * as the CPU functions of the same library, with the arguments that the launch brings. */
+void cts_standin_use(void);
+/* Whether the stand-in was called as a driver should be, and has everything back; else says what was wrong. True without it. */
+bool cts_standin_is_content(void);
+
 #endif

@@ -311,6 +311,9 @@ EXPORT_CUDA CUresult CU_CALL cuInit(unsigned flags)
         const char* memory = getenv("KHAL_STANDIN_MEMORY");
         if (memory != NULL)
             traits.memory = strtoull(memory, NULL, 0);
+        const char* devices = getenv("KHAL_STANDIN_DEVICES");
+        if (devices != NULL)
+            traits.device_count = strcmp(devices, "2") == 0 ? 2 : 1;
     }
     if (result == CUDA_SUCCESS)
         result = traits.init_result;
@@ -724,6 +727,13 @@ static void kernel(const char* name, standin_kernel_fn run, void* user)
     pthread_mutex_unlock(&lock);
 }
 
+static void set_others(standin_kernel_fn run, void* user)
+{
+    pthread_mutex_lock(&lock);
+    set_other_kernels(run, user);
+    pthread_mutex_unlock(&lock);
+}
+
 static void* at(uint64_t address, size_t size)
 {
     pthread_mutex_lock(&lock);
@@ -776,6 +786,7 @@ EXPORT const standin_hooks standin = {
     .stick = stick,
     .hold = hold_now,
     .kernel = kernel,
+    .other_kernels = set_others,
     .at = at,
     .context_create = context_create,
     .context_destroy = context_destroy,

@@ -3,7 +3,7 @@
  * follows one is stopped. Kernels run nothing unless a test gives a C function for their entry point.
  *
  * Programs reach its switches through the symbol `standin`. In the environment, KHAL_STANDIN_MEMORY is the device's memory in
- * bytes. Functions of the driver go by their name in cu_api.h: "MemAlloc". */
+ * bytes, and KHAL_STANDIN_DEVICES how many there are. Functions of the driver go by their name in cu_api.h: "MemAlloc". */
 #ifndef STANDIN_H
 #define STANDIN_H
 
@@ -13,6 +13,7 @@
 
 typedef struct standin_launch {
     const char* name; /* of the entry point */
+    const char* code; /* the module's PTX */
     unsigned grid[3], block[3], shared;
     unsigned parameter_count;
     const void* const* parameters; /* each a copy, as it was at the launch */
@@ -61,6 +62,7 @@ typedef struct standin_hooks {
     void (*hold)(void* stream, bool is_held);
 
     void (*kernel)(const char* name, standin_kernel_fn run, void* user); /* run NULL: it runs nothing again */
+    void (*other_kernels)(standin_kernel_fn run, void* user);            /* for the entry points that have none of their own */
     void* (*at)(uint64_t address, size_t size); /* those bytes of device memory, for kernels; NULL and misuse: not there */
 
     void* (*context_create)(int device); /* a CUcontext of the program's own; it is not made current */

@@ -204,12 +204,16 @@ void module_drop(module* m)
         next = f->next;
         drop_object(f);
     }
+    free(m->code);
     drop_object(m);
 }
 
 static module* make_module(const char* text, unsigned register_limit)
 {
     module* m = make_object(OBJECT_MODULE, sizeof *m);
+    m->code = strdup(text);
+    if (m->code == NULL)
+        abort();
     read_entries(m, text, register_limit);
     return m;
 }

@@ -74,6 +74,7 @@ typedef struct function {
 typedef struct module {
     object object;
     function* functions;
+    char* code;       /* the PTX that it was made of */
     unsigned pending; /* launches that did not run yet */
 } module;
 
@@ -200,6 +201,7 @@ void event_drop(event* e) HIDDEN;
 void hold(void* stream, bool is_held) HIDDEN; /* stream NULL: all */
 void let_go(const context* of) HIDDEN;
 void set_kernel(const char* name, standin_kernel_fn run, void* user) HIDDEN;
+void set_other_kernels(standin_kernel_fn run, void* user) HIDDEN;
 void forget_kernels(void) HIDDEN;
 
 /* ---- standin_module.c ---------------------------------------------------------------------------------- */

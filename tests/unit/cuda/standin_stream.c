@@ -15,6 +15,8 @@ static struct {
     standin_kernel_fn run;
     void* user;
 } kernels[MOST_KERNELS];
+static standin_kernel_fn other_kernels; /* runs those that have no entry */
+static void* other_user;
 static bool all_held;
 static stream* streams;
 
@@ -58,8 +60,15 @@ void set_kernel(const char* name, standin_kernel_fn run, void* user)
     kernels[i].user = user;
 }
 
+void set_other_kernels(standin_kernel_fn run, void* user)
+{
+    other_kernels = run;
+    other_user = user;
+}
+
 void forget_kernels(void)
 {
+    other_kernels = NULL;
     memset(kernels, 0, sizeof kernels);
 }
 
@@ -68,26 +77,30 @@ static void run_launch(const work* w)
 {
     const unsigned *g = w->u.launch.grid, *b = w->u.launch.block;
     note("launch %s %u,%u,%u %u,%u,%u %u", w->u.launch.name, g[0], g[1], g[2], b[0], b[1], b[2], w->u.launch.shared);
+    standin_kernel_fn run = other_kernels;
+    void* user = other_user;
     for (unsigned i = 0; i < MOST_KERNELS; ++i)
         if (kernels[i].run != NULL && strcmp(kernels[i].name, w->u.launch.name) == 0) {
-            const standin_kernel_fn run = kernels[i].run;
-            void* user = kernels[i].user;
-            standin_launch launch = {
-                .name = w->u.launch.name,
-                .shared = w->u.launch.shared,
-                .parameter_count = w->u.launch.parameter_count,
-                .parameters = w->u.launch.parameters,
-                .sizes = w->u.launch.sizes,
-            };
-            memcpy(launch.grid, g, sizeof launch.grid);
-            memcpy(launch.block, b, sizeof launch.block);
-            pthread_mutex_unlock(&lock);
-            const int result = run(user, &launch);
-            pthread_mutex_lock(&lock);
-            if (result != CUDA_SUCCESS)
-                w->context->stuck = result;
-            return;
+            run = kernels[i].run;
+            user = kernels[i].user;
         }
+    if (run == NULL)
+        return;
+    standin_launch launch = {
+        .name = w->u.launch.name,
+        .code = w->u.launch.module->code,
+        .shared = w->u.launch.shared,
+        .parameter_count = w->u.launch.parameter_count,
+        .parameters = w->u.launch.parameters,
+        .sizes = w->u.launch.sizes,
+    };
+    memcpy(launch.grid, g, sizeof launch.grid);
+    memcpy(launch.block, b, sizeof launch.block);
+    pthread_mutex_unlock(&lock);
+    const int result = run(user, &launch);
+    pthread_mutex_lock(&lock);
+    if (result != CUDA_SUCCESS)
+        w->context->stuck = result;
 }
 
 static void fill(const work* w)
