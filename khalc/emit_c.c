@@ -110,16 +110,26 @@ const char* kc_emc_local(kc_emc* em, kc_var* v, bool is_const)
                           false);
 }
 
+bool kc_emc_is_by_address(const kc_emc* em, const kc_var* v)
+{
+    return em->dialect->passes_structs_by_address && v->kind == KC_VAR_PARAM &&
+           v->type->kind == KC_TYPE_STRUCT && v->function && v->function->is_kernel &&
+           !v->is_written && !v->is_address_taken;
+}
+
 static const char* param_list(kc_emc* em, kc_function* f)
 {
     const char* s = "";
     for (uint32_t i = 0; i < f->param_count; i++) {
         kc_var* v = f->params[i];
         const char* name = kc_emc_var(em, v);
+        const bool by_address = kc_emc_is_by_address(em, v);
         if (kc_is_pointer(v->type) && v->type->is_restrict)
             name = kc_format(em->m->arena, "restrict %s", name);
+        else if (by_address)
+            name = kc_format(em->m->arena, "*restrict %s", name);
         s = kc_format(em->m->arena, "%s%s%s", s, i ? ", " : "",
-                      kc_emc_declare(em, v->type, name, false));
+                      kc_emc_declare(em, v->type, name, by_address));
     }
     for (uint32_t i = 0; i < f->local_count && em->dialect->passes_locals; i++)
         s = kc_format(em->m->arena, "%s%s%s", s, *s ? ", " : "",

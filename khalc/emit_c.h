@@ -55,6 +55,7 @@ typedef struct kc_dialect {
     const char* compare_shorts; /* a macro for vectors of 16-bit integers; NULL: the operator does */
     bool is_by_lane; /* no operator on vectors is better than a function on their lanes, and native_divide is one */
     const char* pick;                 /* of a work-item query, the dimension that is known at run time only */
+    bool passes_structs_by_address; /* arguments of kernels that are read alone: an index into a copy would need memory */
     bool passes_locals; /* a kernel's own __local variables are parameters of its work-item function */
     const char* low_id; /* what the low half of a global id is called, without _x; NULL: it has no name */
     const char* (*last_parameters)(const struct kc_emc* em, const kc_function* f); /* NULL: none */
@@ -170,6 +171,7 @@ void kc_emc_body(kc_emc* em, kc_function* f, const char* head);
 void kc_emc_forget(kc_function* f);
 void kc_emc_includes(kc_emc* em, kc_text* out);
 const char* kc_emc_local(kc_emc* em, kc_var* v, bool is_const);
+bool kc_emc_is_by_address(const kc_emc* em, const kc_var* v);
 void kc_emc_own_lines(kc_emc* em); /* the lines that follow are the generated file's own */
 void kc_emc_scan_expr(kc_expr** slot, void* info);
 void kc_emc_scan_stmt(kc_stmt* s, void* info);

@@ -208,7 +208,7 @@ static kc_c var_place(kc_emc* em, kc_var* v)
 {
     const char* s = kc_emc_var(em, v);
     const kc_var_plan* p = v->kind == KC_VAR_CONSTANT ? NULL : v->pass_data;
-    if (v->kind == KC_VAR_LOCAL && v->type->kind != KC_TYPE_ARRAY)
+    if ((v->kind == KC_VAR_LOCAL && v->type->kind != KC_TYPE_ARRAY) || kc_emc_is_by_address(em, v))
         return kc_emc_make(em, KC_PREC_UNARY, "*%s", s);
     if (p && p->home == KC_HOME_ARRAY && !p->is_copied)
         return kc_emc_make(em, KC_PREC_POSTFIX, "%s[khal_i]", p->array);

@@ -200,6 +200,7 @@ static const kc_dialect dialect = {
     .compare_shorts = "KHAL_PTX_COMPARE",
     .is_by_lane = true,
     .pick = "khal_ptx_pick",
+    .passes_structs_by_address = true,
     .low_id = "khal_low_id",
     .last_parameters = last_parameters,
     .put_head = put_head,
@@ -244,9 +245,13 @@ static const char* parameter_list(kc_emc* em, kc_function* f, const khal_kernel_
 static const char* argument_list(kc_emc* em, kc_function* f, const khal_kernel_info* info, bool walks)
 {
     const char* s = "";
-    for (uint32_t i = 0; i < f->param_count; i++)
-        s = kc_format(em->m->arena, info->args[i].kind == KHAL_ARG_LOCAL ? "%s%skhal_ptx_local(khal_arg%u)" : "%s%skhal_arg%u",
-                      s, i ? ", " : "", i);
+    for (uint32_t i = 0; i < f->param_count; i++) {
+        const char* format = info->args[i].kind == KHAL_ARG_LOCAL         ? "khal_ptx_local(khal_arg%u)"
+                             : kc_emc_is_by_address(em, f->params[i]) ? "&khal_arg%u"
+                                                                      : "khal_arg%u";
+        const char* argument = kc_format(em->m->arena, format, i);
+        s = kc_format(em->m->arena, "%s%s%s", s, i ? ", " : "", argument);
+    }
     const char* more = kc_emc_extra_args(em, f->pass_data);
     s = kc_format(em->m->arena, "%s%s%s", s, *s && *more ? ", " : "", more);
     for (uint32_t d = 0; d < 3; d++)

@@ -32,7 +32,7 @@ KHAL_C_INLINE khal_float KHAL_C_NAME(sum_of)(const khal_float* p, khal_int n)
     return s;
 }
 
-KHAL_C_INLINE void KHAL_C_NAME(memory_item)(struct KHAL_C_NAME(particle)* particles, khal_float* tile, khal_int* order, struct KHAL_C_NAME(particle) first, uint64_t khal_id_x, uint64_t khal_local_x, uint32_t khal_low_id_x)
+KHAL_C_INLINE void KHAL_C_NAME(memory_item)(struct KHAL_C_NAME(particle)* particles, khal_float* tile, khal_int* order, const struct KHAL_C_NAME(particle)* restrict first, uint64_t khal_id_x, uint64_t khal_local_x, uint32_t khal_low_id_x)
 {
     KHAL_PTX_LOCAL khal_float khal_local_0[2];
     khal_float* const restrict sums = (void*)&khal_local_0;
@@ -48,7 +48,7 @@ KHAL_C_INLINE void KHAL_C_NAME(memory_item)(struct KHAL_C_NAME(particle)* partic
     }
     khal_ptx_barrier();
     private_array[l & 3ull] = (khal_int)((khal_uint)private_array[l & 3ull] + (khal_uint)(khal_int)(khal_long)(mine - particles));
-    *mine = first;
+    *mine = *first;
     mine->tag[private_array[1] & 1].bits = KHAL_BITCAST(khal_uint, khal_float, sums[0]);
     khal_ptx_fence_global();
 }
@@ -59,7 +59,7 @@ KHAL_PTX_ENTRY void khal_ptx_run_0(struct KHAL_C_NAME(particle)* khal_arg0, uint
     const uint64_t khal_local_x = khal_ptx_item_x();
     const uint64_t khal_id_x = (uint64_t)khal_ptx_block_x() * 64u + khal_ptx_item_x();
     const uint32_t khal_low_id_x = khal_ptx_block_x() * 64u + khal_ptx_item_x();
-    KHAL_C_NAME(memory_item)(khal_arg0, khal_ptx_local(khal_arg1), khal_arg2, khal_arg3, khal_id_x, khal_local_x, khal_low_id_x);
+    KHAL_C_NAME(memory_item)(khal_arg0, khal_ptx_local(khal_arg1), khal_arg2, &khal_arg3, khal_id_x, khal_local_x, khal_low_id_x);
 }
 
 KHAL_PTX_ENTRY void khal_ptx_walk_0(struct KHAL_C_NAME(particle)* khal_arg0, uint64_t khal_arg1, khal_int* khal_arg2, struct KHAL_C_NAME(particle) khal_arg3, const khal_ptx_grid khal_launch) __asm__("memory$grid");
@@ -73,7 +73,7 @@ KHAL_PTX_ENTRY void khal_ptx_walk_0(struct KHAL_C_NAME(particle)* khal_arg0, uin
         const uint64_t khal_local_x = khal_ptx_item_x();
         const uint64_t khal_id_x = khal_g.x * 64u + khal_ptx_item_x();
         const uint32_t khal_low_id_x = (uint32_t)khal_g.x * 64u + khal_ptx_item_x();
-        KHAL_C_NAME(memory_item)(khal_arg0, khal_ptx_local(khal_arg1), khal_arg2, khal_arg3, khal_id_x, khal_local_x, khal_low_id_x);
+        KHAL_C_NAME(memory_item)(khal_arg0, khal_ptx_local(khal_arg1), khal_arg2, &khal_arg3, khal_id_x, khal_local_x, khal_low_id_x);
         khal_ptx_barrier();
     }
 }

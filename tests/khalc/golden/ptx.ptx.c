@@ -164,10 +164,10 @@ KHAL_PTX_ENTRY void khal_ptx_walk_2(khal_int* khal_arg0, const khal_ptx_grid kha
     }
 }
 
-KHAL_C_INLINE void KHAL_C_NAME(lanes_item)(khal_short4_u* p, struct KHAL_C_NAME(weights) w, khal_uint d, khal_uint khal_dim, uint64_t khal_id_x, uint64_t khal_id_y, uint64_t khal_id_z, uint32_t khal_low_id_x, uint32_t khal_low_id_y, uint32_t khal_low_id_z)
+KHAL_C_INLINE void KHAL_C_NAME(lanes_item)(khal_short4_u* p, const struct KHAL_C_NAME(weights)* restrict w, khal_uint d, khal_uint khal_dim, uint64_t khal_id_x, uint64_t khal_id_y, uint64_t khal_id_z, uint32_t khal_low_id_x, uint32_t khal_low_id_y, uint32_t khal_low_id_z)
 {
     khal_short4 v = p[khal_ptx_pick(d, khal_id_x, khal_id_y, khal_id_z, 0)];
-    p[khal_ptx_pick(d, khal_id_x, khal_id_y, khal_id_z, 0)] = KHAL_SELECT_LANES(khal_short4, khal_short4, 15, KHAL_SPLAT4(khal_short4, (khal_short)khal_dim), v, KHAL_PTX_COMPARE(khal_short4, khal_short4, 4, <, v, KHAL_SPLAT4(khal_short4, KHAL_C_NAME(khal_convert_short_rtz_float)(w.by[1][0]))));
+    p[khal_ptx_pick(d, khal_id_x, khal_id_y, khal_id_z, 0)] = KHAL_SELECT_LANES(khal_short4, khal_short4, 15, KHAL_SPLAT4(khal_short4, (khal_short)khal_dim), v, KHAL_PTX_COMPARE(khal_short4, khal_short4, 4, <, v, KHAL_SPLAT4(khal_short4, KHAL_C_NAME(khal_convert_short_rtz_float)((*w).by[1][0]))));
 }
 
 KHAL_PTX_ENTRY void khal_ptx_run_3(khal_short4_u* khal_arg0, struct KHAL_C_NAME(weights) khal_arg1, khal_uint khal_arg2, const khal_ptx_plain khal_launch) __asm__("lanes");
@@ -182,7 +182,7 @@ KHAL_PTX_ENTRY void khal_ptx_run_3(khal_short4_u* khal_arg0, struct KHAL_C_NAME(
     const uint32_t khal_low_id_y = khal_ptx_block_y() * khal_ptx_size_y() + khal_ptx_item_y();
     const uint64_t khal_id_z = (uint64_t)khal_ptx_block_z() * khal_ptx_size_z() + khal_ptx_item_z();
     const uint32_t khal_low_id_z = khal_ptx_block_z() * khal_ptx_size_z() + khal_ptx_item_z();
-    KHAL_C_NAME(lanes_item)(khal_arg0, khal_arg1, khal_arg2, khal_dim, khal_id_x, khal_id_y, khal_id_z, khal_low_id_x, khal_low_id_y, khal_low_id_z);
+    KHAL_C_NAME(lanes_item)(khal_arg0, &khal_arg1, khal_arg2, khal_dim, khal_id_x, khal_id_y, khal_id_z, khal_low_id_x, khal_low_id_y, khal_low_id_z);
 }
 
 KHAL_PTX_ENTRY void khal_ptx_walk_3(khal_short4_u* khal_arg0, struct KHAL_C_NAME(weights) khal_arg1, khal_uint khal_arg2, const khal_ptx_grid khal_launch) __asm__("lanes$grid");
@@ -201,7 +201,7 @@ KHAL_PTX_ENTRY void khal_ptx_walk_3(khal_short4_u* khal_arg0, struct KHAL_C_NAME
             const uint32_t khal_low_id_y = (uint32_t)khal_g.y * khal_ptx_size_y() + khal_ptx_item_y();
             const uint64_t khal_id_z = khal_g.z * khal_ptx_size_z() + khal_ptx_item_z();
             const uint32_t khal_low_id_z = (uint32_t)khal_g.z * khal_ptx_size_z() + khal_ptx_item_z();
-            KHAL_C_NAME(lanes_item)(khal_arg0, khal_arg1, khal_arg2, khal_dim, khal_id_x, khal_id_y, khal_id_z, khal_low_id_x, khal_low_id_y, khal_low_id_z);
+            KHAL_C_NAME(lanes_item)(khal_arg0, &khal_arg1, khal_arg2, khal_dim, khal_id_x, khal_id_y, khal_id_z, khal_low_id_x, khal_low_id_y, khal_low_id_z);
         }
     }
 }
