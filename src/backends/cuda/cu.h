@@ -63,7 +63,6 @@ struct cu_device {
     uint32_t capability; /* 75: 7.5 */
     uint32_t multiprocessors;
     uint32_t shared_limit;  /* bytes of shared memory a block may ask for */
-    bool has_write_value;   /* StreamWriteValue64 works */
     bool has_graphs;
     char cache_path[512];   /* "": none */
     khal__mutex lock;

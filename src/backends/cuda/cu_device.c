@@ -286,13 +286,8 @@ static void find_abilities(cu_device* device)
                                     attribute(library, handle, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
     device->multiprocessors = (uint32_t)attribute(library, handle, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
     device->shared_limit = shared_limit(library, handle);
-    device->has_write_value =
-        f->StreamWriteValue64 != NULL &&
-        attribute(library, handle, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS) != 0 &&
-        (attribute(library, handle, CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS) != 0 ||
-         attribute(library, handle, CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1) != 0);
     device->has_graphs = f->GraphCreate != NULL && f->GraphDestroy != NULL && f->GraphAddKernelNode != NULL &&
-                         f->GraphAddMemcpyNode != NULL && f->GraphAddMemsetNode != NULL && f->GraphAddEmptyNode != NULL &&
+                         f->GraphAddMemcpyNode != NULL && f->GraphAddMemsetNode != NULL &&
                          f->GraphInstantiate != NULL && f->GraphExecKernelNodeSetParams != NULL &&
                          f->GraphExecMemcpyNodeSetParams != NULL && f->GraphExecMemsetNodeSetParams != NULL &&
                          f->GraphLaunch != NULL && f->GraphExecDestroy != NULL;
