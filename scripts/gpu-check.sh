@@ -62,7 +62,7 @@ prepare() {
     done
     rm -rf "$folder"
     mkdir -p "$folder" || exit 1
-    tar -C "$stage" -cf - . | xz -T0 -6 >"$folder/programs.tar.xz" || exit 1
+    tar -C "$stage" -czf "$folder/programs.tar.gz" . || exit 1
     cp scripts/gpu-check.sh "$folder/"
     du -sh "$folder"
     [ "$(du -sm "$folder" | cut -f1)" -le 64 ] || fail "$folder is over 64 MiB"
@@ -126,15 +126,13 @@ failed=false unfinished=false
 
 # Once for each state of the folder, outside it: what carries it to the machine may replace it.
 unpack() {
-    local archive=$1/programs.tar.xz name
+    local archive=$1/programs.tar.gz name
     [ -r "$archive" ] || fail "$archive is not there: prepare it first"
     name=$(cksum <"$archive" | tr -d ' ')
     programs=${TMPDIR:-/tmp}/khal-gpu-check-$name
     [ ! -e "$programs/unpacked" ] || return 0
     mkdir -p "$programs" || exit 1
-    tar -C "$programs" -xJf "$archive" 2>/dev/null ||
-        python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1], "r:xz").extractall(sys.argv[2])' "$archive" "$programs" ||
-        fail "$archive can't be unpacked"
+    tar -C "$programs" -xzf "$archive" || fail "$archive can't be unpacked"
     touch "$programs/unpacked"
 }
 
