@@ -201,8 +201,10 @@ bool cu_graph_can(cu_device* device, const khal__submission* submission)
     if (replay == NULL || !device->has_graphs || submission->has_results || submission->has_native)
         return false;
     const cu_graph* graph = replay->impl;
-    if (graph != NULL && replay->version == submission->version)
-        return !graph->is_refused;
+    if (graph != NULL && !graph->is_refused) /* what differs in another version shows when it is updated */
+        return true;
+    if (graph != NULL && (replay->version == submission->version || graph->refusals == MOST_REFUSALS))
+        return false;
     if (replay->version == 0) { /* what is submitted once is not worth a graph */
         replay->version = submission->version;
         return false;
@@ -403,40 +405,31 @@ static CUresult update_node(cu_device* device, cu_graph* graph, graph_node* node
     return result;
 }
 
-/* Whether the nodes and barriers stand as they did. */
-static bool has_shape(const cu_graph* graph, const khal__submission* submission)
+/* What a launch on its way was given is not touched. An error: the nodes or barriers do not stand as they did, or the driver
+ * refuses; the graph is to be made again, whatever was updated. */
+static CUresult update(cu_device* device, khal__submission* submission)
 {
+    khal__replay* replay = submission->replay;
+    cu_graph* graph = replay->impl;
+    node_state state;
     uint32_t at = 0, stage = 0;
+    if (graph->is_refused)
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     for (const khal__command* c = submission->commands; c != NULL; c = c->next) {
         if (!is_node(c)) {
             stage = c->kind == KHAL__COMMAND_BARRIER ? at : stage;
             continue;
         }
         if (at == graph->node_count || graph->stages[at] != stage)
-            return false;
-        ++at;
-    }
-    return at == graph->node_count;
-}
-
-/* What a launch on its way was given is not touched. */
-static CUresult update(cu_device* device, khal__submission* submission)
-{
-    khal__replay* replay = submission->replay;
-    cu_graph* graph = replay->impl;
-    if (graph->is_refused || !has_shape(graph, submission))
-        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
-    graph_node* node = graph->nodes;
-    node_state state;
-    for (const khal__command* c = submission->commands; c != NULL; c = c->next) {
-        if (!is_node(c))
-            continue;
+            return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
         CUresult result = describe(device, c, device->too_many.address, &state);
         if (result == CUDA_SUCCESS)
-            result = update_node(device, graph, node++, &state);
+            result = update_node(device, graph, &graph->nodes[at++], &state);
         if (result != CUDA_SUCCESS)
             return result;
     }
+    if (at != graph->node_count)
+        return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     replay->version = submission->version;
     return CUDA_SUCCESS;
 }

@@ -36,7 +36,7 @@ typedef struct cu_result {
 typedef struct cu_flight {
     khal__submission* submission; /* the front's until the ticket is complete */
     khal_ticket ticket;
-    uint64_t submitted_at;
+    uint64_t submitted_at; /* where there are results */
     CUevent done;
     bool is_marked;    /* `done` was recorded behind it */
     cu_pinned* pinned; /* of the results */
@@ -415,13 +415,20 @@ static CUresult look(cu_device* device)
     return result == CUDA_ERROR_NOT_READY ? CUDA_SUCCESS : result;
 }
 
-static uint64_t look_interval(cu_queue* queue, uint64_t flights)
+/* Whether it is time to look again. The first time after a submit it is not: what was submitted just now is not done yet. */
+static bool is_time_to_look(cu_queue* queue, uint64_t flights)
 {
     const unsigned asks = atomic_load_explicit(&queue->asks, memory_order_relaxed);
-    if (asks >= SUBMIT_ASKS)
-        return LOOK_POLL_NS;
-    atomic_store_explicit(&queue->asks, asks + 1, memory_order_relaxed);
-    return flights >= MANY ? LOOK_MANY_NS : LOOK_NS;
+    if (asks < SUBMIT_ASKS)
+        atomic_store_explicit(&queue->asks, asks + 1, memory_order_relaxed);
+    if (asks == 0)
+        return false;
+    const uint64_t interval = asks >= SUBMIT_ASKS ? LOOK_POLL_NS : flights >= MANY ? LOOK_MANY_NS : LOOK_NS;
+    const uint64_t now = khal__clock_now();
+    if (now - atomic_load_explicit(&queue->looked_at, memory_order_relaxed) < interval)
+        return false;
+    atomic_store_explicit(&queue->looked_at, now, memory_order_relaxed);
+    return true;
 }
 
 khal_ticket cu_completed(khal_device* front)
@@ -430,13 +437,8 @@ khal_ticket cu_completed(khal_device* front)
     cu_queue* queue = device->queue;
     const khal_ticket completed = atomic_load_explicit(&queue->completed, memory_order_acquire);
     const khal_ticket issued = atomic_load_explicit(&queue->issued, memory_order_relaxed);
-    if (issued <= completed || atomic_load(&device->is_lost))
+    if (issued <= completed || atomic_load(&device->is_lost) || !is_time_to_look(queue, issued - completed))
         return completed;
-    const uint64_t now = khal__clock_now();
-    const uint64_t looked = atomic_load_explicit(&queue->looked_at, memory_order_relaxed);
-    if (now - looked < look_interval(queue, issued - completed))
-        return completed;
-    atomic_store_explicit(&queue->looked_at, now, memory_order_relaxed);
     cu_scope scope;
     if (!cu_enter(device, &scope))
         return completed;
@@ -483,7 +485,8 @@ khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
         if (atomic_load_explicit(&queue->completed, memory_order_acquire) >= ticket)
             break;
         const bool is_over = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
-        if (is_over || atomic_load(&device->is_lost) || khal__clock_now() >= deadline) {
+        const bool is_late = deadline != UINT64_MAX && khal__clock_now() >= deadline;
+        if (is_over || is_late || atomic_load(&device->is_lost)) {
             status = KHAL_TIMEOUT;
             break;
         }
@@ -683,8 +686,6 @@ static void append(cu_device* device, cu_flight* flight)
 {
     cu_queue* queue = device->queue;
     khal__mutex_lock(&queue->lock);
-    if (queue->count == 0) /* what was submitted just now is not done yet */
-        atomic_store_explicit(&queue->looked_at, khal__clock_now(), memory_order_relaxed);
     queue->ring[(queue->first + queue->count++) & (queue->capacity - 1)] = flight;
     khal__mutex_unlock(&queue->lock);
 }
@@ -724,7 +725,7 @@ static CUresult issue(run* r, bool commands)
     }
     r->flight->submission = r->submission;
     r->flight->ticket = r->submission->ticket;
-    r->flight->submitted_at = khal__clock_now();
+    r->flight->submitted_at = r->submission->has_results ? khal__clock_now() : 0;
     if (commands) {
         result = make_room(device, r->flight, r->submission);
         if (result == CUDA_SUCCESS)
