@@ -21,6 +21,7 @@ struct kc_ptx_job {
     kc_refusal** refusals;
     khal_ptx_kernel* out;
     const char* libclc;
+    uint32_t clang; /* its version */
     bool is_left_out;
     kc_text source;
     kc_compilation* compilations[KC_PTX_MAX_CODES];
@@ -102,15 +103,15 @@ static bool find_libclc(kc_ptx_job* j, const char* clang)
     return false;
 }
 
-static bool check_capabilities(kc_ptx_job* j, uint32_t version)
+static bool check_capabilities(kc_ptx_job* j)
 {
     for (uint32_t i = 0; i < j->ptx->capability_count; i++) {
         const uint32_t c = j->ptx->capabilities[i], needed = capabilities[capability_index(c)].clang;
-        if (version >= needed)
+        if (j->clang >= needed)
             continue;
         leave_out(j, KC_DIAG_CLANG_MISSING,
                   kc_format(j->arena, "compute capability %u.%u needs clang %u or newer; this is clang %u", c / 10, c % 10,
-                            needed, version));
+                            needed, j->clang));
         return false;
     }
     return true;
@@ -216,6 +217,10 @@ static kc_compilation* start(kc_ptx_job* j, uint32_t capability)
     args[n++] = "-mlink-builtin-bitcode";
     args[n++] = "-Xclang";
     args[n++] = j->libclc;
+    if (j->clang >= 17) { /* else structs of more than 64 bytes are copied byte by byte, not of more than 128 */
+        args[n++] = "-mllvm";
+        args[n++] = "-mem-intrinsic-expand-size=128";
+    }
     if (has_option(j->options, "-cl-fast-relaxed-math")) {
         args[n++] = "-mllvm";
         args[n++] = "-nvptx-prec-divf32=0";
@@ -257,10 +262,10 @@ kc_ptx_job* kc_ptx_start(kc_arena* arena, kc_diags* diags, const char* name, con
                       .out = KC_NEW_ARRAY(arena, khal_ptx_kernel, kernel_count + 1)};
     if (!source_only) {
         const char* clang = NULL;
-        const uint32_t version = kc_clang_version(arena, diags, options, &clang);
-        if (!version)
+        j->clang = kc_clang_version(arena, diags, options, &clang);
+        if (!j->clang)
             return NULL;
-        if (!find_libclc(j, clang) || !check_capabilities(j, version))
+        if (!find_libclc(j, clang) || !check_capabilities(j))
             return ptx->is_required ? NULL : j;
     }
     bool ok = emit(j, tree);
