@@ -266,6 +266,22 @@ void kc_emc_helper(kc_emc* em, kc_function* f)
                        f->name));
 }
 
+static bool has_function(const kc_module* m, const char* name)
+{
+    for (const kc_function* f = m->functions; f; f = f->next)
+        if (strcmp(f->name, name) == 0)
+            return true;
+    return false;
+}
+
+const char* kc_emc_item(kc_emc* em, const kc_function* f)
+{
+    const char* name = kc_format(em->m->arena, "%s_item", f->name);
+    while (has_function(em->m, name))
+        name = kc_format(em->m->arena, "%s_", name);
+    return kc_format(em->m->arena, "KHAL_C_NAME(%s)", name);
+}
+
 static const char* item_args(kc_emc* em, kc_function* f)
 {
     const char* s = "";
@@ -282,7 +298,7 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
     kc_emc_begin(em, f);
     const uint32_t queries = em->info->queries;
     kc_emc_body(em, f,
-             kc_format(em->m->arena, "KHAL_C_INLINE void KHAL_C_NAME(%s_item)", f->name));
+             kc_format(em->m->arena, "KHAL_C_INLINE void %s", kc_emc_item(em, f)));
 
     em->indent = 1;
     kc_putf(em->out,
@@ -317,7 +333,7 @@ static void emit_flat_kernel(kc_emc* em, kc_function* f, const khal_kernel_info*
     }
     const char* pragma = independent ? "KHAL_CPU_INDEPENDENT" : "";
     const char* call =
-        kc_format(em->m->arena, "KHAL_C_NAME(%s_item)(%s)", f->name, item_args(em, f));
+        kc_format(em->m->arena, "%s(%s)", kc_emc_item(em, f), item_args(em, f));
     if (by_group) {
         kc_emc_line(em, "KHAL_CPU_FOR_X(khal_local_x, 0, khal_b.end[0] - khal_b.begin[0], %s,",
                     pragma);

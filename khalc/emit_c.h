@@ -169,6 +169,7 @@ void kc_emc_begin(kc_emc* em, kc_function* f);
 void kc_emc_helper(kc_emc* em, kc_function* f);
 void kc_emc_body(kc_emc* em, kc_function* f, const char* head);
 void kc_emc_forget(kc_function* f);
+const char* kc_emc_item(kc_emc* em, const kc_function* f); /* what a kernel's work-item function is called */
 void kc_emc_includes(kc_emc* em, kc_text* out);
 const char* kc_emc_local(kc_emc* em, kc_var* v, bool is_const);
 bool kc_emc_is_by_address(const kc_emc* em, const kc_var* v);

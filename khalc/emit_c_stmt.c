@@ -222,8 +222,8 @@ static void call(kc_emc* em, kc_stmt* s)
     for (uint32_t i = 0; i < s->arg_count; i++)
         list = kc_format(em->m->arena, "%s%s%s", list, i ? ", " : "", kc_emc_text(em, s->args[i]));
     const char* extra = kc_emc_extra_args(em, s->callee->pass_data);
-    kc_emc_line(em, "%sKHAL_C_NAME(%s%s)(%s%s%s);", result_text(em, s), s->callee->name,
-                s->callee->is_kernel ? "_item" : "", list, *list && *extra ? ", " : "", extra);
+    kc_emc_line(em, "%sKHAL_C_NAME(%s)(%s%s%s);", result_text(em, s), s->callee->name, list,
+                *list && *extra ? ", " : "", extra);
 }
 
 static void atomic(kc_emc* em, kc_stmt* s)

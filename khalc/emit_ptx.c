@@ -356,7 +356,7 @@ static void put_plain(kc_emc* em, kc_function* f, const khal_kernel_info* info, 
         kc_emc_line(em, "    return;");
     }
     put_queries(em, f, em->info->queries, false);
-    kc_emc_line(em, "KHAL_C_NAME(%s_item)(%s);", f->name, argument_list(em, f, info, false));
+    kc_emc_line(em, "%s(%s);", kc_emc_item(em, f), argument_list(em, f, info, false));
     kc_put(em->out, "}\n\n");
 }
 
@@ -374,7 +374,7 @@ static void put_grid(kc_emc* em, kc_function* f, const khal_kernel_info* info, u
         em->indent++;
     }
     put_queries(em, f, em->info->queries, true);
-    kc_emc_line(em, "KHAL_C_NAME(%s_item)(%s);", f->name, argument_list(em, f, info, true));
+    kc_emc_line(em, "%s(%s);", kc_emc_item(em, f), argument_list(em, f, info, true));
     if (!f->has_barrier) {
         em->indent--;
         kc_emc_line(em, "}");
@@ -402,7 +402,7 @@ static void put_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* info,
     kc_emc_begin(em, f);
     p->returns_early = f->has_barrier && returns_early(f);
     p->return_count = 0;
-    kc_emc_body(em, f, kc_format(em->m->arena, "KHAL_C_INLINE void KHAL_C_NAME(%s_item)", f->name));
+    kc_emc_body(em, f, kc_format(em->m->arena, "KHAL_C_INLINE void %s", kc_emc_item(em, f)));
     em->indent = 1;
     const char* name = entry_name(em, f, index);
     out->entry = name;

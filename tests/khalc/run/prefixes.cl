@@ -21,3 +21,6 @@ __kernel void bindings(__global int* bindings) { bindings[0] = 2; }
 __kernel void locals(__global int* desc) { desc[0] = 3; }
 __kernel void device(__global int* k) { k[0] = 4; }
 __kernel void k(__global int* args) { args[0] = 5; }
+/* What generated code would call the work-items of the two above. */
+int locals_item(int x) { return x + 1; }
+__kernel void k_item(__global int* args) { args[0] = locals_item(5); }
