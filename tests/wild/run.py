@@ -2,10 +2,12 @@
 """Runs OpenCL files that others wrote through khalc, and their kernels beside another OpenCL implementation.
 
     tests/wild/run.py --build build --list cases.txt [--only NAME] [--no-run]
+    tests/wild/run.py --build build --list cases.txt --ptxas PATH [--arch sm_75]
 
 Each line of the list: GROUP FILE [OPTION ...], where the options (-D, -I, -cl-std=) are those that the file's project compiles
 it with. Prints a line a file and, with an OpenCL implementation there, a line a kernel; then a table a group.
 A file that clang itself refuses counts apart: it is no kernel file for OpenCL C 1.2 with these options.
+With --ptxas, the files are compiled to PTX, which is assembled, and nothing runs.
 """
 import argparse, collections, os, re, shlex, subprocess, sys, tempfile
 
@@ -21,6 +23,23 @@ def sh(command, timeout=120):
         return -99, "timeout"
 
 
+def try_ptx(build, path, options, out, args, count):
+    """Prints what became of the kernels of a file that khalc takes."""
+    code, text = sh([build + "/khalc", path, "--emit=ptx", "-o", out + ".ptx"] + options, 600)
+    left_out = set(re.findall(r"kernel '(\w+)'[^\n]*\[KC008\d ", text))
+    count["kernels left out"] += len(left_out)
+    if code:
+        count["no PTX"] += 1
+        print("    no PTX: " + text.strip()[:600])
+        return
+    kernels = len(re.findall(r"^\.visible \.entry \w+\(", open(out + ".ptx").read(), re.M))
+    count["kernels"] += kernels
+    code, text = sh([args.ptxas, "-arch=" + args.arch, out + ".ptx", "-o", out + ".cubin"], 1200)
+    count["not assembled" if code else "kernels assembled"] += kernels
+    if code:
+        print("    ptxas: " + text.strip()[:600])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", default="build")
@@ -28,11 +47,13 @@ def main():
     parser.add_argument("--only")
     parser.add_argument("--no-run", action="store_true")
     parser.add_argument("--clang", default="clang-19")
+    parser.add_argument("--ptxas")
+    parser.add_argument("--arch", default="sm_75")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
     work = tempfile.mkdtemp(prefix="khal-wild-")
     compare = os.path.join(work, "compare")
-    if not args.no_run:
+    if not args.no_run and not args.ptxas:
         code, text = sh(["gcc", "-std=gnu11", "-O1", "-I", root + "/include", here + "/compare.c", "-o", compare,
                          "-L", build, "-lkhal", "-Wl,-rpath," + build, "-ldl", "-lm"])
         if code:
@@ -50,7 +71,8 @@ def main():
         code, text = sh([args.clang, "-x", "cl", "-target", "spir64", "-fsyntax-only", "-w"] + std + options + folder + [path])
         clang_takes = code == 0
         out = os.path.join(work, "k")
-        code, text = sh([build + "/khalc", path, "-o", out] + options + folder)
+        targets = ["--targets=cpu"] if args.ptxas else []
+        code, text = sh([build + "/khalc", path, "-o", out] + targets + options + folder)
         name = os.path.basename(path)
         if code == 0:
             count["taken"] += 1
@@ -69,6 +91,9 @@ def main():
             verdict = "refused " + " ".join(ids) + " | " + next((l for l in text.splitlines() if "error:" in l), "")[:200]
         print("%s %s: %s" % (group, name, verdict), flush=True)
         if code:
+            continue
+        if args.ptxas:
+            try_ptx(build, path, options + folder, out, args, count)
             continue
         code, text = sh(["gcc", "-std=gnu11", "-O1", "-w", "-fPIC", "-shared", "-I", root + "/include", out + ".khal.c", "-o", out + ".so",
                          "-lm"], 600)
