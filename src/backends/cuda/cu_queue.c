@@ -263,8 +263,9 @@ static CUresult make_room(cu_device* device, cu_flight* flight, const khal__subm
 }
 
 /* The times of a flight, on the host's clock: each is the one before it and what lies between the two events, which is exact
- * enough however long the device has been open; what drifts between the clocks is set right by when the work was submitted and
- * when it was seen done, and nothing leaves these bounds. */
+ * enough however long the device has been open. All are said to be as early as they can be: the first was taken no earlier than
+ * the work was submitted, and where it seems to be, all move. So they move later alone, which keeps them in order and before the
+ * host sees them; only where the device's clock is the faster one does something come back, and is cut to these bounds. */
 static void hand_times(cu_device* device, cu_flight* flight)
 {
     cu_queue* queue = device->queue;
@@ -294,7 +295,7 @@ static void hand_times(cu_device* device, cu_flight* flight)
         shift = (int64_t)(flight->submitted_at - first->time);
     else if (last->time > now)
         shift = -(int64_t)(last->time - now);
-    uint64_t least = flight->submitted_at;
+    uint64_t least = flight->submitted_at > queue->known_time ? flight->submitted_at : queue->known_time;
     for (cu_result* r = first; r <= last; ++r) {
         if (r->event == NULL || r->out == NULL)
             continue;
@@ -895,7 +896,7 @@ khal_status cu_wait_issued(cu_device* device, khal_ticket ticket, uint64_t deadl
 
 /* ---- opening and closing ------------------------------------------------------------------------- */
 
-/* A first time that the host knows, so that the first that is taken has its place. On `side`, which has no work. */
+/* A first time that the host knows: not before it asked for it, which is when it is said to be. On `side`, which has no work. */
 static CUresult begin_time(cu_device* device)
 {
     cu_queue* queue = device->queue;
@@ -905,7 +906,7 @@ static CUresult begin_time(cu_device* device)
         result = device->f->EventRecord(queue->known->handle, device->side);
     if (result == CUDA_SUCCESS)
         result = device->f->EventSynchronize(queue->known->handle);
-    queue->known_time = before + (khal__clock_now() - before) / 2;
+    queue->known_time = before;
     return result;
 }
 
