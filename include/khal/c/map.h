@@ -3,11 +3,24 @@
 #ifndef KHAL_C_MAP_H
 #define KHAL_C_MAP_H
 
+/* Before a loop over n lanes: on PTX, lanes that are not known by number lie in memory. */
+#ifdef __NVPTX__
+#define KHAL_C_UNROLL_2 _Pragma("clang loop unroll(full)")
+#define KHAL_C_UNROLL_3 _Pragma("clang loop unroll(full)")
+#define KHAL_C_UNROLL_4 _Pragma("clang loop unroll(full)")
+#else
+#define KHAL_C_UNROLL_2
+#define KHAL_C_UNROLL_3
+#define KHAL_C_UNROLL_4
+#endif
+#define KHAL_C_UNROLL_8
+#define KHAL_C_UNROLL_16
+
 #define KHAL_C_MAP1(name, R, A, n)                                                                 \
     KHAL_C_INLINE khal_##R##n KHAL_C_NAME(khal_##name##_##A##n)(const khal_##A##n a)               \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
-        for (int i = 0; i < n; i++)                                                                \
+        KHAL_C_UNROLL_##n for (int i = 0; i < n; i++)                                              \
             r[i] = khal_##name##_##A(a[i]);                                                        \
         return r;                                                                                  \
     }
@@ -16,7 +29,7 @@
                                                                     const khal_##B##n b)           \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
-        for (int i = 0; i < n; i++)                                                                \
+        KHAL_C_UNROLL_##n for (int i = 0; i < n; i++)                                              \
             r[i] = khal_##name##_##A(a[i], b[i]);                                                  \
         return r;                                                                                  \
     }
@@ -25,7 +38,7 @@
         const khal_##A##n a, const khal_##B##n b, const khal_##C##n c)                             \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
-        for (int i = 0; i < n; i++)                                                                \
+        KHAL_C_UNROLL_##n for (int i = 0; i < n; i++)                                              \
             r[i] = khal_##name##_##A(a[i], b[i], c[i]);                                            \
         return r;                                                                                  \
     }
@@ -35,7 +48,7 @@
     KHAL_C_INLINE khal_##R##n KHAL_C_NAME(khal_##name##_##A##n)(const khal_##A##n a)               \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
-        for (int i = 0; i < n; i++)                                                                \
+        KHAL_C_UNROLL_##n for (int i = 0; i < n; i++)                                              \
             r[i] = (khal_##R) - khal_##name##_##A(a[i]);                                           \
         return r;                                                                                  \
     }
@@ -44,7 +57,7 @@
                                                                     const khal_##B##n b)           \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
-        for (int i = 0; i < n; i++)                                                                \
+        KHAL_C_UNROLL_##n for (int i = 0; i < n; i++)                                              \
             r[i] = (khal_##R) - khal_##name##_##A(a[i], b[i]);                                     \
         return r;                                                                                  \
     }
@@ -54,7 +67,7 @@
     KHAL_C_INLINE khal_##R##n KHAL_C_NAME(khal_convert_##how##_##A##n)(const khal_##A##n a)        \
     {                                                                                              \
         khal_##R##n r = {0};                                                                       \
-        for (int i = 0; i < n; i++)                                                                \
+        KHAL_C_UNROLL_##n for (int i = 0; i < n; i++)                                              \
             r[i] = KHAL_C_NAME(khal_convert_##how##_##A)(a[i]);                                    \
         return r;                                                                                  \
     }
