@@ -363,7 +363,7 @@ EXPORT_CUDA CUresult CU_CALL cuStreamSynchronize(CUstream handle)
 
 EXPORT_CUDA CUresult CU_CALL cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned flags)
 {
-    CUresult result = begin("StreamWaitEvent", CALL_QUERY);
+    CUresult result = begin("StreamWaitEvent", CALL_MAKES);
     stream* s = stream_of(handle, &result);
     event* e = s != NULL ? check_object(event_handle, OBJECT_EVENT) : NULL;
     if (s != NULL && (e == NULL || flags != 0))
@@ -417,7 +417,7 @@ EXPORT_CUDA CUresult CU_CALL cuEventDestroy_v2(CUevent handle)
 
 EXPORT_CUDA CUresult CU_CALL cuEventRecord(CUevent event_handle, CUstream handle)
 {
-    CUresult result = begin("EventRecord", CALL_QUERY);
+    CUresult result = begin("EventRecord", CALL_MAKES);
     event* e = event_of(event_handle, &result);
     stream* s = e != NULL ? stream_of(handle, &result) : NULL;
     if (s != NULL) {
