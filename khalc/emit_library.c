@@ -140,6 +140,8 @@ static void put_text(kc_text* out, const char* prefix, uint32_t index, const cha
         kc_put(out, "\n    0};\n");
         return;
     }
+    if (!*text)
+        kc_put(out, " \"\"");
     for (const char* line = text; *line;) {
         const size_t n = strcspn(line, "\n");
         kc_put(out, "\n    \"");
