@@ -280,7 +280,8 @@ typedef struct khal_device_desc {
     void* diagnostic_user;
     khal_print_fn print;
     void* print_user;       /* NULL: kernels' printf goes to stdout */
-    const char* cache_path; /* folder for compiled pipelines; NULL: the platform's own; "": none */
+    const char* cache_path; /* folder for compiled pipelines, where the driver keeps none itself (CUDA's
+                               does); NULL: the platform's own; "": none */
 } khal_device_desc;
 
 /* Opens a device: the first that fits backend, index and name and that opens. AUTO passes over GPU

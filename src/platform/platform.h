@@ -1,4 +1,4 @@
-/* What differs between operating systems: clock, threads, files, dynamic libraries. POSIX and Windows. */
+/* What differs between operating systems: clock, threads, dynamic libraries. POSIX and Windows. */
 #ifndef KHAL_PLATFORM_H
 #define KHAL_PLATFORM_H
 
@@ -62,16 +62,6 @@ struct khal__thread {
 bool khal__thread_start(khal__thread* t, void (*run)(void* user), void* user, const char* name);
 void khal__thread_join(khal__thread* t);
 void khal__thread_yield(void); /* lets another thread have the processor */
-
-/* Files. Paths are the system's own, on Windows in the process's code page. */
-bool khal__folder_make(const char* path); /* and those that it lies in; true also where it is there already */
-/* Calls `visit` for each plain file of a folder, in no order, until it returns false. `modified` rises with the time of the last
- * write, in ns. */
-typedef bool (*khal__file_fn)(void* user, const char* name, uint64_t size, uint64_t modified);
-void khal__folder_visit(const char* path, khal__file_fn visit, void* user);
-bool khal__file_replace(const char* from, const char* to); /* at once: whoever opens `to` finds the old or the new */
-void khal__file_remove(const char* path);
-uint64_t khal__process_id(void);
 
 /* Dynamic libraries: NULL where missing. */
 void* khal__library_open(const char* name);

@@ -5,17 +5,13 @@
 #endif
 #include "platform.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -208,73 +204,6 @@ void khal__thread_join(khal__thread* t)
 void khal__thread_yield(void)
 {
     sched_yield();
-}
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static bool is_folder(const char* path)
-{
-    struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
-}
-
-bool khal__folder_make(const char* path)
-{
-    char part[4096];
-    size_t length = strlen(path);
-    if (length == 0 || length >= sizeof part) {
-        return false;
-    }
-    if (is_folder(path)) {
-        return true;
-    }
-    memcpy(part, path, length + 1);
-    for (size_t i = 1; i < length; i++) {
-        if (part[i] == '/') {
-            part[i] = '\0';
-            (void)mkdir(part, 0700); /* one that is there already, or can't be, shows at the end */
-            part[i] = '/';
-        }
-    }
-    return mkdir(path, 0700) == 0 || is_folder(path);
-}
-
-void khal__folder_visit(const char* path, khal__file_fn visit, void* user)
-{
-    DIR* folder = opendir(path);
-    if (!folder) {
-        return;
-    }
-    bool goes_on = true;
-    for (struct dirent* entry; goes_on && (entry = readdir(folder)) != NULL;) {
-        struct stat about;
-        if (fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(about.st_mode)) {
-            continue;
-        }
-#if defined(__APPLE__)
-        const struct timespec* time = &about.st_mtimespec;
-#else
-        const struct timespec* time = &about.st_mtim;
-#endif
-        uint64_t modified = (uint64_t)time->tv_sec * NS_PER_SECOND + (uint64_t)time->tv_nsec;
-        goes_on = visit(user, entry->d_name, (uint64_t)about.st_size, modified);
-    }
-    closedir(folder);
-}
-
-bool khal__file_replace(const char* from, const char* to)
-{
-    return rename(from, to) == 0;
-}
-
-void khal__file_remove(const char* path)
-{
-    (void)unlink(path);
-}
-
-uint64_t khal__process_id(void)
-{
-    return (uint64_t)getpid();
 }
 
 /* ---- dynamic libraries ----------------------------------------------------------------------- */

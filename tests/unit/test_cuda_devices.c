@@ -91,7 +91,7 @@ static void devices_by_name(void** state)
     (void)state;
     khal_device *first = open_device(), *second = NULL;
     hooks->traits->device_count = 2;
-    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .name = "second", .cache_path = ""}, &second));
+    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .name = "second"}, &second));
     assert_string_equal(khal_device_get_info(second)->name, "Stand-in the second");
     khal_buffer *a = new_buffer(first, 100, NULL), *b = new_buffer(second, 100, NULL);
     OK(khal_buffer_write(a, 0, "from one to the other", 22));
@@ -258,7 +258,7 @@ static void wrapped(void** state)
     GIVES(CUDA_SUCCESS, driver.StreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     GIVES(CUDA_SUCCESS, driver.MemAlloc(&memory, 1024));
     OK(khal_cuda_device_wrap(&(khal_cuda_device_desc){.context = foreign, .stream = stream},
-                             &(khal_device_desc){.cache_path = ""}, &device));
+                             NULL, &device));
     OK(khal_cuda_device_get_handles(device, &handles));
     assert_ptr_equal(handles.context, foreign);
     assert_ptr_equal(handles.stream, stream);
@@ -310,7 +310,7 @@ static void* wrap_elsewhere(void* user)
     khal_device* device = NULL;
     khal_buffer* buffer = NULL;
     uint32_t word = 0;
-    if (khal_cuda_device_wrap(&(khal_cuda_device_desc){.context = foreign}, &(khal_device_desc){.cache_path = ""}, &device) ==
+    if (khal_cuda_device_wrap(&(khal_cuda_device_desc){.context = foreign}, NULL, &device) ==
             KHAL_OK &&
         khal_buffer_create(device, &(khal_buffer_desc){.size = 4, .data = "abc"}, &buffer) == KHAL_OK &&
         khal_buffer_read(buffer, 0, &word, 4, KHAL_FOREVER) == KHAL_OK && hooks->depth() == 0)
@@ -441,7 +441,7 @@ static void lost_by_a_kernel(void** state)
     (void)state;
     khal_device* device = NULL;
     losses = 0;
-    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = "", .diagnostic = on_diagnostic}, &device));
+    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .diagnostic = on_diagnostic}, &device));
     khal_function* tally = get_function(device, "tally");
     khal_buffer *buffer = new_buffer(device, 64, NULL), *other = NULL;
     khal_encoder* encoder = make_encoder(device);

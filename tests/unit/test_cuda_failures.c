@@ -239,7 +239,7 @@ static void no_host_memory_at_any_call(void** state)
     for (int step = 0; step < 2000; ++step) {
         counted memory = {.remaining = -1};
         khal_device* device = NULL;
-        OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = "", .allocator = COUNTED(memory)},
+        OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .allocator = COUNTED(memory)},
                             &device));
         atomic_store(&memory.remaining, step);
         const program p = run_program(device);
@@ -277,7 +277,7 @@ static void lost_at_any_call(void** state)
     for (unsigned step = 1; step < 5000; step += step < 100 ? 1 : 7) {
         khal_device* device = NULL;
         losses = 0;
-        OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = "", .diagnostic = on_diagnostic},
+        OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .diagnostic = on_diagnostic},
                             &device));
         hooks->fail_call(NULL, step, CUDA_ERROR_ILLEGAL_ADDRESS);
         const program p = run_program(device);

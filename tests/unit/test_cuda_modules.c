@@ -1,12 +1,8 @@
-/* Modules and functions of the CUDA backend over a driver that checks how it is called: PTX, cubins, what is wrong with them, and
- * compiled modules on disk. */
+/* Modules and functions of the CUDA backend over a driver that checks how it is called: PTX, cubins, what is
+ * wrong with them. */
 #include "cuda/harness.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
 static khal_device* device;
-static char cache[64];
 
 static int use(void** state)
 {
@@ -15,29 +11,6 @@ static int use(void** state)
         return -1;
     device = NULL;
     return try_open(&device) == KHAL_OK ? 0 : -1;
-}
-
-static int use_cache(void** state)
-{
-    (void)state;
-    snprintf(cache, sizeof cache, "cuda-cache-XXXXXX");
-    return use_driver(STANDIN) == 0 && mkdtemp(cache) != NULL ? 0 : -1;
-}
-
-static int drop_cache(void** state)
-{
-    (void)state;
-    char path[400];
-    DIR* folder = opendir(cache);
-    if (folder == NULL)
-        return -1;
-    for (struct dirent* entry; (entry = readdir(folder)) != NULL;) {
-        snprintf(path, sizeof path, "%s/%s", cache, entry->d_name);
-        if (entry->d_name[0] != '.')
-            unlink(path);
-    }
-    closedir(folder);
-    return rmdir(cache);
 }
 
 static khal_status load(const void* code, size_t size, khal_module** out_module)
@@ -74,26 +47,11 @@ static void broken_ptx(void** state)
     close_device(device);
 }
 
-/* As the stand-in's linker makes them. */
-static void* make_cubin(size_t* out_size)
-{
-    CUlinkState link;
-    void* made = NULL;
-    GIVES(CUDA_SUCCESS, driver.LinkCreate(0, NULL, NULL, &link));
-    GIVES(CUDA_SUCCESS, driver.LinkAddData(link, CU_JIT_INPUT_PTX, (void*)(uintptr_t)cuda_ptx, sizeof cuda_ptx, "x", 0, NULL, NULL));
-    GIVES(CUDA_SUCCESS, driver.LinkComplete(link, &made, out_size));
-    void* copy = malloc(*out_size);
-    assert_non_null(copy);
-    memcpy(copy, made, *out_size);
-    GIVES(CUDA_SUCCESS, driver.LinkDestroy(link));
-    return copy;
-}
-
 static void cubins_of_a_library(void** state)
 {
     (void)state;
     size_t size = 0;
-    void* cubin = make_cubin(&size);
+    void* cubin = hooks->make_cubin(cuda_ptx, &size);
     const khal_code codes[] = {
         cuda_codes[0],
         {.format = KHAL_FORMAT_CUBIN, .level = 90, .abi = KHAL_PTX_ABI, .bytes = cubin, .size = size, .ptx_kernels = cuda_entries},
@@ -124,7 +82,7 @@ static void cubins_for_other_devices(void** state)
 {
     (void)state;
     size_t size = 0;
-    void* cubin = make_cubin(&size);
+    void* cubin = hooks->make_cubin(cuda_ptx, &size);
     khal_device_release(device);
     hooks->traits->capability = 80;
     device = open_device();
@@ -212,108 +170,6 @@ static void foreign_ptx(void** state)
     close_device(device);
 }
 
-/* ---- on disk ----------------------------------------------------------------------------------- */
-
-static uint32_t run_order(const char* cache_path)
-{
-    khal_device* opened = NULL;
-    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = cache_path}, &opened));
-    khal_function* order = get_function(opened, "order");
-    khal_buffer* buffer = new_buffer(opened, 4, NULL);
-    khal_encoder* encoder = make_encoder(opened);
-    record(encoder, order, khal_threads(1, 1, 1), 1, (khal_slice[]){khal_slice_all(buffer)}, 4, &(uint32_t){8});
-    OK(khal_submit(encoder, NULL));
-    const uint32_t result = read_word(buffer, 0);
-    khal_encoder_release(encoder);
-    khal_function_release(order);
-    khal_buffer_release(buffer);
-    close_device(opened);
-    return result;
-}
-
-/* The files there, and the first one's name. */
-static unsigned files(char name[400])
-{
-    unsigned count = 0;
-    DIR* folder = opendir(cache);
-    assert_non_null(folder);
-    for (struct dirent* entry; (entry = readdir(folder)) != NULL;)
-        if (entry->d_name[0] != '.') {
-            snprintf(name, 400, "%s/%s", cache, entry->d_name);
-            ++count;
-        }
-    closedir(folder);
-    return count;
-}
-
-static void the_second_load_compiles_nothing(void** state)
-{
-    (void)state;
-    char name[400] = "";
-    hooks->forget();
-    assert_int_equal(run_order(cache), 8);
-    assert_int_equal(hooks->calls("JIT"), 1);
-    assert_int_equal(files(name), 1);
-    hooks->forget();
-    assert_int_equal(run_order(cache), 8);
-    assert_int_equal(hooks->calls("JIT"), 0);
-    assert_int_equal(files(name), 1);
-
-    /* another driver, and another device, have their own */
-    hooks->traits->capability = 89;
-    hooks->forget();
-    assert_int_equal(run_order(cache), 8);
-    assert_int_equal(hooks->calls("JIT"), 1);
-    assert_int_equal(files(name), 2);
-
-    hooks->forget();
-    assert_int_equal(run_order(""), 8);
-    assert_int_equal(hooks->calls("JIT"), 1);
-    assert_int_equal(files(name), 2);
-}
-
-static void broken_files_are_replaced(void** state)
-{
-    (void)state;
-    char name[400] = "";
-    assert_int_equal(run_order(cache), 8);
-    assert_int_equal(files(name), 1);
-    for (int way = 0; way < 4; ++way) {
-        FILE* file = fopen(name, "r+b");
-        assert_non_null(file);
-        if (way == 0) { /* cut short */
-            assert_int_equal(ftruncate(fileno(file), 100), 0);
-        } else if (way == 1) { /* one byte of the code */
-            assert_int_equal(fseek(file, -20, SEEK_END), 0);
-            assert_int_equal(fputc('#', file), '#');
-        } else if (way == 2) { /* of the header */
-            assert_int_equal(fseek(file, 9, SEEK_SET), 0);
-            assert_int_equal(fputc(0xff, file), 0xff);
-        } else {
-            assert_int_equal(ftruncate(fileno(file), 0), 0);
-        }
-        fclose(file);
-        hooks->forget();
-        assert_int_equal(run_order(cache), 8);
-        assert_int_equal(hooks->calls("JIT"), 1);
-        hooks->forget();
-        assert_int_equal(run_order(cache), 8);
-        assert_int_equal(hooks->calls("JIT"), 0);
-    }
-}
-
-/* A good file whose contents the driver refuses all the same is compiled again. */
-static void refused_files_are_replaced(void** state)
-{
-    (void)state;
-    assert_int_equal(run_order(cache), 8);
-    hooks->forget();
-    hooks->fail_call("ModuleLoadDataEx", 1, CUDA_ERROR_INVALID_IMAGE);
-    assert_int_equal(run_order(cache), 8);
-    assert_non_null(hooks->failed());
-    assert_int_equal(hooks->calls("JIT"), 1);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -322,9 +178,6 @@ int main(void)
         cmocka_unit_test_setup(cubins_for_other_devices, use),
         cmocka_unit_test_setup(a_kernel_that_ptx_can_not_have, use),
         cmocka_unit_test_setup(foreign_ptx, use),
-        cmocka_unit_test_setup_teardown(the_second_load_compiles_nothing, use_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(broken_files_are_replaced, use_cache, drop_cache),
-        cmocka_unit_test_setup_teardown(refused_files_are_replaced, use_cache, drop_cache),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

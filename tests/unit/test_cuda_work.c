@@ -482,7 +482,7 @@ static void many_submits_are_flat(void** state)
     (void)state;
     counted memory = {.remaining = -1};
     khal_device* counting = NULL;
-    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = "", .allocator = COUNTED(memory)},
+    OK(khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .allocator = COUNTED(memory)},
                         &counting));
     khal_function* pair = get_function(counting, "pair");
     khal_buffer *a = new_buffer(counting, 4, NULL), *b = new_buffer(counting, 4, NULL);

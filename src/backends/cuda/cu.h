@@ -7,7 +7,6 @@
  *                  memory
  *   cu_staging.c   between pageable memory and the device: a pinned ring, filled and emptied by several threads
  *   cu_buffer.c    buffers: write, read, map (a shadow)
- *   cu_cache.c     compiled modules on disk
  *   cu_module.c    modules and functions: which code, the JIT and its log, variants for large work-groups
  *   cu_launch.c    one dispatch as a launch: parameters, plain or virtual grid, occupancy
  *   cu_plan.c      which node of a graph comes after which
@@ -64,7 +63,6 @@ struct cu_device {
     uint32_t multiprocessors;
     uint32_t shared_limit;  /* bytes of shared memory a block may ask for */
     bool has_graphs;
-    char cache_path[512];   /* "": none */
     khal__mutex lock;
     cu_memory* memory;
     cu_staging* staging;
@@ -194,17 +192,7 @@ khal_status cu_buffer_settle_one(khal_buffer* buffer); /* the same for one of th
 CUresult cu_fill(cu_device* device, CUdeviceptr to, uint64_t size, const void* pattern, uint32_t pattern_size,
                  CUstream stream);
 
-/* ---- modules and functions (cu_module.c, cu_cache.c) -------------------------------------------- */
-
-/* Where the cache lies: `asked` (khal_device_desc.cache_path), or the platform's own folder where it is NULL; "" for none, and
- * where there is no room for the path. */
-void cu_cache_folder(const char* asked, char* out, size_t size);
-/* A compiled module for these bytes, from disk; NULL: none, or it is broken. Free with khal__free(front, .., *out_size). */
-void* cu_cache_load(cu_device* device, const void* code, size_t size, uint32_t variant, size_t* out_size);
-/* Failures are no one's concern: the next load compiles again. */
-void cu_cache_store(cu_device* device, const void* code, size_t size, uint32_t variant, const void* cubin, size_t cubin_size);
-/* Removes the oldest modules until no more than `most` bytes are left, and what killed writers left behind. */
-void cu_cache_trim(const char* folder, uint64_t most);
+/* ---- modules and functions (cu_module.c) -------------------------------------------------------- */
 
 typedef struct cu_module {
     CUmodule handle;

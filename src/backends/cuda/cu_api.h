@@ -19,7 +19,6 @@ typedef struct CUstream_st* CUstream;
 typedef struct CUevent_st* CUevent;
 typedef struct CUmod_st* CUmodule;
 typedef struct CUfunc_st* CUfunction;
-typedef struct CUlinkState_st* CUlinkState;
 typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphNode_st* CUgraphNode;
 typedef struct CUgraphExec_st* CUgraphExec;
@@ -121,12 +120,6 @@ typedef enum CUjit_option {
     CU_JIT_TARGET_FROM_CUCONTEXT = 8,
 } CUjit_option;
 /* Values of options are void*, numbers cast to it. */
-
-typedef enum CUjitInputType {
-    CU_JIT_INPUT_CUBIN = 0,
-    CU_JIT_INPUT_PTX = 1,
-    CU_JIT_INPUT_FATBINARY = 2,
-} CUjitInputType;
 
 enum {
     CU_STREAM_NON_BLOCKING = 1,
@@ -240,12 +233,6 @@ typedef struct CUDA_MEMCPY3D {
     X(ModuleGetFunction, "cuModuleGetFunction", (CUfunction * function, CUmodule module, const char* name))                   \
     X(FuncGetAttribute, "cuFuncGetAttribute", (int* value, CUfunction_attribute attribute, CUfunction function))              \
     X(FuncSetAttribute, "cuFuncSetAttribute", (CUfunction function, CUfunction_attribute attribute, int value))               \
-    X(LinkCreate, "cuLinkCreate_v2", (unsigned count, CUjit_option* options, void** values, CUlinkState* state))              \
-    X(LinkAddData, "cuLinkAddData_v2",                                                                                        \
-      (CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name, unsigned count,                     \
-       CUjit_option* options, void** values))                                                                                 \
-    X(LinkComplete, "cuLinkComplete", (CUlinkState state, void** cubin, size_t* size))                                        \
-    X(LinkDestroy, "cuLinkDestroy", (CUlinkState state))                                                                      \
     X(LaunchKernel, "cuLaunchKernel",                                                                                         \
       (CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,            \
        unsigned block_z, unsigned shared, CUstream stream, void** parameters, void** extra))                                  \

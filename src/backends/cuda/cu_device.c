@@ -237,7 +237,7 @@ khal_status cu_device_enumerate(uint32_t capacity, khal_device_info* out_infos, 
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static void initialize(cu_device* device, khal_device* front, const cu_library* library, const khal_device_desc* desc)
+static void initialize(cu_device* device, khal_device* front, const cu_library* library)
 {
     device->front = front;
     device->library = library;
@@ -246,7 +246,6 @@ static void initialize(cu_device* device, khal_device* front, const cu_library* 
     atomic_init(&device->is_lost, false);
     atomic_init(&device->is_shared, false);
     atomic_init(&device->blank_count, 0);
-    cu_cache_folder(desc->cache_path, device->cache_path, sizeof device->cache_path);
 }
 
 /* Whatever there is of it. After a loss the driver's calls fail, and that is all. */
@@ -339,7 +338,7 @@ khal_status cu_device_open(khal_device* front, uint32_t index, const khal_device
     if (library->f.DeviceGet(&device->device, (int)index) != CUDA_SUCCESS)
         return khal__fail(front, KHAL_ERROR_DEVICE_NOT_FOUND, 0, desc->label, "there is no CUDA device %u any more",
                           (unsigned)index);
-    initialize(device, front, library, desc);
+    initialize(device, front, library);
     khal_device_info info;
     describe(library, device->device, &info);
     khal_status status = KHAL_OK;
@@ -376,7 +375,7 @@ khal_status cu_device_wrap(khal_device* front, const void* foreign, const khal_d
     if (wanted->context == NULL)
         return khal__fail(front, KHAL_ERROR_ARGUMENT_NULL, 0, desc->label, "context is NULL");
     cu_device* device = cu_device_of(front);
-    initialize(device, front, library, desc);
+    initialize(device, front, library);
     device->is_wrapped = true;
     device->context = wanted->context;
     cu_scope scope;

@@ -6,7 +6,6 @@
 
 #define SMALL_REGISTERS 64u    /* for each of 1,024 threads there are so many on every device */
 #define UNASKED_SHARED 49152u  /* bytes of shared memory a block has without asking */
-#define VARIANT_SMALL 1u
 
 static cu_device* device_of(khal_module* module)
 {
@@ -141,6 +140,9 @@ uint32_t cu_code_rank(khal_device* front, const khal_code* code)
 
 /* ---- loading ------------------------------------------------------------------------------------- */
 
+/* The driver compiles PTX, and keeps what it made on disk. Its linker, which would hand the machine code out, makes code that can
+ * be linked further: four times the registers, and shared memory read a word at a time. */
+
 typedef struct jit_log {
     char error[4096], info[1024];
 } jit_log;
@@ -178,68 +180,16 @@ static const char* terminated(cu_device* device, const khal_code* code, char** o
     return copy;
 }
 
-/* Through the linker, which hands out the machine code for the cache. */
-static CUresult link_ptx(cu_device* device, const khal_code* code, const char* text, size_t size, uint32_t variant,
-                         uint32_t registers, jit_log* log, CUmodule* out)
+static CUresult load_ptx(cu_device* device, const khal_code* code, uint32_t registers, jit_log* log, CUmodule* out)
 {
-    const cu_functions* f = device->f;
-    jit_options options = make_options(log, registers);
-    CUlinkState state = NULL;
-    void* cubin = NULL;
-    size_t cubin_size = 0;
-    CUresult result = f->LinkCreate(options.count, options.names, options.values, &state);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = f->LinkAddData(state, CU_JIT_INPUT_PTX, (void*)(uintptr_t)text, size, "kernels", 0, NULL, NULL);
-    if (result == CUDA_SUCCESS)
-        result = f->LinkComplete(state, &cubin, &cubin_size);
-    if (result == CUDA_SUCCESS)
-        result = f->ModuleLoadDataEx(out, cubin, 0, NULL, NULL);
-    if (result == CUDA_SUCCESS)
-        cu_cache_store(device, code->bytes, code->size, variant, cubin, cubin_size);
-    (void)f->LinkDestroy(state);
-    return result;
-}
-
-static bool is_final(CUresult result)
-{
-    return result == CUDA_SUCCESS || result == CUDA_ERROR_OUT_OF_MEMORY || cu_is_sticky(result);
-}
-
-static CUresult load_cached(cu_device* device, const khal_code* code, uint32_t variant, CUmodule* out)
-{
-    size_t size = 0;
-    void* cubin = cu_cache_load(device, code->bytes, code->size, variant, &size);
-    if (cubin == NULL)
-        return CUDA_ERROR_NOT_FOUND;
-    const CUresult result = device->f->ModuleLoadDataEx(out, cubin, 0, NULL, NULL);
-    khal__free(device->front, cubin, size);
-    return result;
-}
-
-static CUresult load_ptx(cu_device* device, const khal_code* code, uint32_t variant, jit_log* log, CUmodule* out)
-{
-    const uint32_t registers = variant == VARIANT_SMALL ? SMALL_REGISTERS : 0;
-    const bool has_cache = device->cache_path[0] != 0;
-    if (has_cache) {
-        const CUresult result = load_cached(device, code, variant, out);
-        if (is_final(result))
-            return result;
-    }
     char* copy;
     const char* text = terminated(device, code, &copy);
     if (text == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    const size_t size = code->size + (copy != NULL ? 1 : 0);
-    CUresult result = CUDA_ERROR_NOT_FOUND;
-    if (has_cache)
-        result = link_ptx(device, code, text, size, variant, registers, log, out);
-    if (!is_final(result)) { /* what the linker refused for reasons of its own may load all the same */
-        jit_options options = make_options(log, registers);
-        result = device->f->ModuleLoadDataEx(out, text, options.count, options.names, options.values);
-    }
+    jit_options options = make_options(log, registers);
+    const CUresult result = device->f->ModuleLoadDataEx(out, text, options.count, options.names, options.values);
     if (copy != NULL)
-        khal__free(device->front, copy, size);
+        khal__free(device->front, copy, code->size + 1);
     return result;
 }
 
@@ -511,7 +461,7 @@ static CUresult load_small(khal_module* module)
     jit_log* log = khal__alloc(device->front, sizeof *log, _Alignof(jit_log));
     if (log == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult result = load_ptx(device, khal__module_code(module), VARIANT_SMALL, log, &cu->small);
+    const CUresult result = load_ptx(device, khal__module_code(module), SMALL_REGISTERS, log, &cu->small);
     khal__free(device->front, log, sizeof *log);
     return result;
 }

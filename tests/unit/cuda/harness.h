@@ -316,7 +316,7 @@ static inline int use_driver(const char* path)
 
 static inline khal_status try_open(khal_device** out_device)
 {
-    return khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA, .cache_path = ""}, out_device);
+    return khal_device_open(&(khal_device_desc){.backend = KHAL_BACKEND_CUDA}, out_device);
 }
 
 static inline khal_device* open_device(void)

@@ -229,7 +229,7 @@ void drop_object(void* any)
 static const char* kind_name(object_kind kind)
 {
     static const char* const names[OBJECT_KIND_COUNT] = {"a stream", "an event", "a module", "a function",
-                                                         "a link",   "a graph",  "a node",   "an executable graph"};
+                                                         "a graph",  "a node",   "an executable graph"};
     return names[kind];
 }
 
@@ -280,8 +280,6 @@ static void take_down(context* c)
         forget_object(o);
         event_drop((event*)o);
     }
-    while ((o = any_object(OBJECT_LINK, c)) != NULL)
-        link_drop(o);
     while ((o = any_object(OBJECT_MODULE, c)) != NULL)
         module_drop((module*)o);
     memory_forget(c);
@@ -788,6 +786,7 @@ EXPORT const standin_hooks standin = {
     .kernel = kernel,
     .other_kernels = set_others,
     .at = at,
+    .make_cubin = make_cubin,
     .context_create = context_create,
     .context_destroy = context_destroy,
 };

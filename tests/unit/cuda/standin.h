@@ -65,6 +65,9 @@ typedef struct standin_hooks {
     void (*other_kernels)(standin_kernel_fn run, void* user);            /* for the entry points that have none of their own */
     void* (*at)(uint64_t address, size_t size); /* those bytes of device memory, for kernels; NULL and misuse: not there */
 
+    /* A compiled module of PTX, for a device like these; `free` it. */
+    void* (*make_cubin)(const char* ptx, size_t* out_size);
+
     void* (*context_create)(int device); /* a CUcontext of the program's own; it is not made current */
     void (*context_destroy)(void* context);
 } standin_hooks;

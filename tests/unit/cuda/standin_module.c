@@ -35,13 +35,6 @@ typedef struct jit_options {
     void **error_used, **info_used;
 } jit_options;
 
-typedef struct link_state {
-    object object;
-    jit_options options;
-    char* text;
-    cubin* made;
-} link_state;
-
 static jit_options read_options(unsigned count, const CUjit_option* names, void** values)
 {
     jit_options o = {.register_limit = MOST_REGISTERS};
@@ -368,89 +361,22 @@ EXPORT_CUDA CUresult CU_CALL cuFuncGetParamInfo(CUfunction handle, size_t index,
 }
 #endif
 
-/* ---- the compiler ------------------------------------------------------------------------------ */
-
-void link_drop(object* any)
+/* As a compiler makes it for the devices that there are. */
+void* make_cubin(const char* text, size_t* out_size)
 {
-    link_state* l = (link_state*)any;
-    free(l->text);
-    free(l->made);
-    drop_object(l);
-}
-
-EXPORT_CUDA CUresult CU_CALL cuLinkCreate_v2(unsigned count, CUjit_option* names, void** values, CUlinkState* out)
-{
-    const CUresult result = begin("LinkCreate", CALL_MAKES);
-    if (result == CUDA_SUCCESS) {
-        link_state* l = make_object(OBJECT_LINK, sizeof *l);
-        l->options = read_options(count, names, values);
-        *out = (CUlinkState)l;
-    }
-    return end(result);
-}
-
-EXPORT_CUDA CUresult CU_CALL cuLinkAddData_v2(CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,
-                                              unsigned count, CUjit_option* names, void** values)
-{
-    (void)name;
-    (void)names;
-    (void)values;
-    CUresult result = begin("LinkAddData", CALL_MAKES);
-    link_state* l = result == CUDA_SUCCESS ? check_object(state, OBJECT_LINK) : NULL;
-    if (result == CUDA_SUCCESS && l == NULL)
-        result = CUDA_ERROR_INVALID_HANDLE;
-    if (l != NULL && (count != 0 || type != CU_JIT_INPUT_PTX || size == 0 || ((const char*)data)[size - 1] != 0 || l->text != NULL))
-        result = invalid("LinkAddData of what is not one text of PTX with its 0");
-    else if (l != NULL) {
-        result = check_ptx(data, &l->options);
-        if (result == CUDA_SUCCESS)
-            l->text = strdup(data);
-    }
-    return end(result);
-}
-
-static CUresult complete(link_state* l)
-{
-    if (l->text == NULL || l->made != NULL)
-        return invalid("LinkComplete of nothing");
-    const size_t size = strlen(l->text) + 1;
-    l->made = calloc(1, sizeof *l->made + size);
-    if (l->made == NULL)
+    const size_t size = strlen(text) + 1;
+    cubin* made = calloc(1, sizeof *made + size);
+    if (made == NULL)
         abort();
-    memcpy(l->made->magic, elf_magic, sizeof elf_magic);
-    l->made->type = 2;
-    l->made->machine = 190;
-    l->made->flags = (uint32_t)traits.capability | (uint32_t)traits.capability << 16;
-    l->made->text_size = size;
-    l->made->register_limit = l->options.register_limit;
-    memcpy(l->made + 1, l->text, size);
-    return CUDA_SUCCESS;
-}
-
-EXPORT_CUDA CUresult CU_CALL cuLinkComplete(CUlinkState state, void** out, size_t* size)
-{
-    CUresult result = begin("LinkComplete", CALL_MAKES);
-    link_state* l = result == CUDA_SUCCESS ? check_object(state, OBJECT_LINK) : NULL;
-    if (result == CUDA_SUCCESS)
-        result = l != NULL ? complete(l) : CUDA_ERROR_INVALID_HANDLE;
-    if (result == CUDA_SUCCESS) {
-        *out = l->made;
-        *size = sizeof *l->made + (size_t)l->made->text_size;
-    }
-    return end(result);
-}
-
-EXPORT_CUDA CUresult CU_CALL cuLinkDestroy(CUlinkState state)
-{
-    CUresult result = begin("LinkDestroy", CALL_RELEASES);
-    if (releases(result)) {
-        link_state* l = check_object(state, OBJECT_LINK);
-        if (l == NULL)
-            result = CUDA_ERROR_INVALID_HANDLE;
-        else
-            link_drop(&l->object);
-    }
-    return end(result);
+    memcpy(made->magic, elf_magic, sizeof elf_magic);
+    made->type = 2;
+    made->machine = 190;
+    made->flags = (uint32_t)traits.capability | (uint32_t)traits.capability << 16;
+    made->text_size = size;
+    made->register_limit = MOST_REGISTERS;
+    memcpy(made + 1, text, size);
+    *out_size = sizeof *made + size;
+    return made;
 }
 
 /* ---- launches ---------------------------------------------------------------------------------- */

@@ -26,7 +26,6 @@ typedef enum object_kind {
     OBJECT_EVENT,
     OBJECT_MODULE,
     OBJECT_FUNCTION, /* part of its module */
-    OBJECT_LINK,
     OBJECT_GRAPH,
     OBJECT_NODE, /* part of its graph */
     OBJECT_EXEC,
@@ -207,7 +206,7 @@ void forget_kernels(void) HIDDEN;
 /* ---- standin_module.c ---------------------------------------------------------------------------------- */
 
 void module_drop(module* m) HIDDEN;
-void link_drop(object* link) HIDDEN;
+void* make_cubin(const char* text, size_t* out_size) HIDDEN;
 /* The launch with its parameters copied, or NULL and *result. */
 work* make_launch(function* f, const unsigned grid[3], const unsigned block[3], unsigned shared, void** parameters,
                   CUresult* result) HIDDEN;
