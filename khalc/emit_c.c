@@ -246,8 +246,6 @@ void kc_emc_body(kc_emc* em, kc_function* f, const char* head)
         em->dialect->put_head(em, f);
     kc_emc_block(em, &f->body);
     const kc_stmt* last = f->body.last;
-    if (em->dialect->put_return && !(last && last->kind == KC_ST_RETURN))
-        em->dialect->put_return(em);
     if (f->result->kind != KC_TYPE_VOID &&
         !(last && last->kind == KC_ST_RETURN)) /* the source's flow may reach the end */
         kc_emc_line(em, "return (%s){0};", kc_emc_type(em, f->result));

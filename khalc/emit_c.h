@@ -62,7 +62,6 @@ typedef struct kc_dialect {
     /* at the head of a function's body; NULL: nothing */
     void (*put_head)(struct kc_emc* em, kc_function* f);
     void (*put_barrier)(struct kc_emc* em); /* NULL: no barrier is printed as a statement */
-    void (*put_return)(struct kc_emc* em); /* before a return, and where a function's body ends; NULL: nothing */
     void (*put_fence)(struct kc_emc* em, uint32_t fence);
     const char* (*local_bytes)(struct kc_emc* em, uint32_t index); /* of the index-th `__local` argument */
     /* what stands before the declaration of a __constant variable; NULL: nothing */

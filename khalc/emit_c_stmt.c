@@ -510,8 +510,6 @@ void kc_emc_stmt(kc_emc* em, kc_stmt* s)
             kc_emc_continue(em, s->target);
         break;
     case KC_ST_RETURN:
-        if (em->dialect->put_return)
-            em->dialect->put_return(em);
         if (em->in_region)
             kc_emc_exit(em, s);
         else if (s->value)

@@ -16,7 +16,6 @@
 
 typedef struct ptx {
     bool returns_early;     /* the kernel's work-items may return one by one before a barrier */
-    uint32_t return_count;  /* of those before which something is printed */
     uint64_t constant_size; /* of variables in constant memory */
 } ptx;
 
@@ -126,12 +125,7 @@ static void put_head(kc_emc* em, kc_function* f)
 {
     if (f->is_kernel)
         put_locals(em, f);
-    if (f->is_kernel && ((const ptx*)em->user)->returns_early) {
-        kc_emc_line(em, "KHAL_PTX_LOCAL uint32_t khal_returned;");
-        kc_emc_line(em, "if (khal_walks)");
-        kc_emc_line(em, "    khal_ptx_gather(&khal_returned);");
-    }
-    if (!f->is_kernel)
+    else
         for (uint32_t d = 0; d < 3; d++)
             if (asks(em->info->queries, KC_QUERY_GLOBAL_ID, d))
                 kc_emc_line(em, "const uint32_t khal_low_id_%c = (uint32_t)khal_id_%c;", axes[d], axes[d]);
@@ -141,20 +135,6 @@ static void put_barrier(kc_emc* em)
 {
     const ptx* p = em->user;
     kc_emc_line(em, p->returns_early ? "khal_ptx_barrier_of_some(khal_walks);" : "khal_ptx_barrier();");
-}
-
-/* Before each return, and where the body ends. */
-static void put_return(kc_emc* em)
-{
-    ptx* p = em->user;
-    const kc_function* f = em->f;
-    if (!f->is_kernel || !p->returns_early)
-        return;
-    const uint32_t* size = f->workgroup_size;
-    kc_emc_line(em, "if (khal_walks)");
-    kc_emc_line(em, "    KHAL_PTX_PART(%u, &khal_returned, %s);", p->return_count++,
-                size[0] ? kc_format(em->m->arena, "%uu", size[0] * size[1] * size[2])
-                        : "khal_ptx_size_x() * khal_ptx_size_y() * khal_ptx_size_z()");
 }
 
 static void put_fence(kc_emc* em, uint32_t fence)
@@ -205,7 +185,6 @@ static const kc_dialect dialect = {
     .last_parameters = last_parameters,
     .put_head = put_head,
     .put_barrier = put_barrier,
-    .put_return = put_return,
     .put_fence = put_fence,
     .local_bytes = local_bytes,
     .constant_space = constant_space,
@@ -363,11 +342,16 @@ static void put_plain(kc_emc* em, kc_function* f, const khal_kernel_info* info, 
 static void put_grid(kc_emc* em, kc_function* f, const khal_kernel_info* info, uint32_t index, const char* label)
 {
     begin_entry(em, f, info, kc_format(em->m->arena, "khal_ptx_walk_%u", index), label, "khal_ptx_grid");
+    const bool returns_early = ((const ptx*)em->user)->returns_early;
+    if (returns_early)
+        kc_emc_line(em, "KHAL_PTX_LOCAL uint32_t khal_returned;");
     kc_emc_line(em, "khal_ptx_large khal_l;");
     kc_emc_line(em, "khal_ptx_walk khal_w;");
     kc_emc_line(em, "khal_ptx_start(&khal_w, (KHAL_PTX_STACK khal_ptx_large*)&khal_l, &khal_launch);");
     kc_emc_line(em, "for (; khal_ptx_has_group(&khal_w); khal_ptx_step(&khal_w)) {");
     em->indent++;
+    if (returns_early)
+        kc_emc_line(em, "khal_ptx_gather(&khal_returned);");
     kc_emc_line(em, "const khal_ptx_group khal_g = khal_ptx_here(&khal_w);");
     if (!f->has_barrier) {
         kc_emc_line(em, "if (!khal_ptx_is_beyond(&khal_launch, &khal_g, %s)) {", local_sizes(em, f));
@@ -380,7 +364,10 @@ static void put_grid(kc_emc* em, kc_function* f, const khal_kernel_info* info, u
         kc_emc_line(em, "}");
     }
     const bool shares = f->has_barrier || f->local_count || info->local_count;
-    if (shares && !((const ptx*)em->user)->returns_early) /* the next group has the same memory */
+    if (returns_early)
+        kc_emc_line(em, "khal_ptx_part(&khal_returned, %s * %s * %s);", local_size(em, f, 0), local_size(em, f, 1),
+                    local_size(em, f, 2));
+    else if (shares) /* the next group has the same memory */
         kc_emc_line(em, "khal_ptx_barrier();");
     em->indent = 1;
     kc_emc_line(em, "}");
@@ -401,7 +388,6 @@ static void put_kernel(kc_emc* em, kc_function* f, const khal_kernel_info* info,
     ptx* p = em->user;
     kc_emc_begin(em, f);
     p->returns_early = f->has_barrier && returns_early(f);
-    p->return_count = 0;
     kc_emc_body(em, f, kc_format(em->m->arena, "KHAL_C_INLINE void %s", kc_emc_item(em, f)));
     em->indent = 1;
     const char* name = entry_name(em, f, index);

@@ -112,17 +112,18 @@ KHAL_C_INLINE void khal_ptx_barrier_of_some(bool walks)
     }
 }
 
-/* At each return, with a number of its own: were the code for several of them the same, those who return would wait for each
- * other before it, and the others for them at a barrier. */
-#define KHAL_PTX_PART(number, returned, items)                                                                               \
-    do {                                                                                                                     \
-        __atomic_fetch_add(returned, 1u, __ATOMIC_RELAXED);                                                                  \
-        for (bool khal_all = false; !khal_all;) {                                                                            \
-            __asm__ volatile("barrier.sync 0; // return " #number ::: "memory");                                             \
-            khal_all = *(volatile KHAL_PTX_SHARED uint32_t*)(returned) == (items);                                           \
-            khal_ptx_meet();                                                                                                 \
-        }                                                                                                                    \
-    } while (0)
+/* Where the group's work-items end. It must stand behind the whole of the kernel's body: there those of a warp that have
+ * returned wait for those that have not, and hardware takes the warp to a barrier all the same. Were it at each return, a
+ * compiler might have those that go on wait for those that have returned, for ever. */
+KHAL_C_INLINE void khal_ptx_part(KHAL_PTX_SHARED uint32_t* returned, uint32_t items)
+{
+    __atomic_fetch_add(returned, 1u, __ATOMIC_RELAXED);
+    for (bool all = false; !all;) {
+        khal_ptx_meet();
+        all = *(volatile KHAL_PTX_SHARED uint32_t*)returned == items;
+        khal_ptx_meet();
+    }
+}
 
 #define khal_ptx_fence_local() __nvvm_membar_cta()
 #define khal_ptx_fence_global() __nvvm_membar_gl()

@@ -69,19 +69,12 @@ KHAL_PTX_ENTRY void khal_ptx_walk_0(khal_float* restrict khal_arg0, const khal_f
 
 KHAL_C_INLINE void KHAL_C_NAME(returns_item)(khal_int* p, khal_int* scratch, khal_uint n, uint64_t khal_size_x, uint64_t khal_id_x, uint64_t khal_local_x, uint64_t khal_groups_x, uint64_t khal_group_x, uint32_t khal_low_id_x, const bool khal_walks)
 {
-    KHAL_PTX_LOCAL uint32_t khal_returned;
-    if (khal_walks)
-        khal_ptx_gather(&khal_returned);
     khal_uint i = (khal_uint)khal_low_id_x;
     khal_uint l = (khal_uint)khal_local_x;
     if (khal_group_x >= (khal_ulong)n) {
-        if (khal_walks)
-            KHAL_PTX_PART(0, &khal_returned, khal_ptx_size_x() * khal_ptx_size_y() * khal_ptx_size_z());
         return;
     }
     if (i >= n) {
-        if (khal_walks)
-            KHAL_PTX_PART(1, &khal_returned, khal_ptx_size_x() * khal_ptx_size_y() * khal_ptx_size_z());
         return;
     }
     khal_int pick = 0;
@@ -89,8 +82,6 @@ KHAL_C_INLINE void KHAL_C_NAME(returns_item)(khal_int* p, khal_int* scratch, kha
     scratch[l] = pick;
     khal_ptx_barrier_of_some(khal_walks);
     p[i] = (khal_int)((khal_uint)*scratch + (khal_uint)(khal_int)khal_groups_x + (khal_uint)(khal_int)khal_size_x);
-    if (khal_walks)
-        KHAL_PTX_PART(2, &khal_returned, khal_ptx_size_x() * khal_ptx_size_y() * khal_ptx_size_z());
 }
 
 KHAL_PTX_ENTRY void khal_ptx_run_1(khal_int* khal_arg0, uint64_t khal_arg1, khal_uint khal_arg2, const khal_ptx_plain khal_launch) __asm__("returns");
@@ -108,10 +99,12 @@ KHAL_PTX_ENTRY void khal_ptx_run_1(khal_int* khal_arg0, uint64_t khal_arg1, khal
 KHAL_PTX_ENTRY void khal_ptx_walk_1(khal_int* khal_arg0, uint64_t khal_arg1, khal_uint khal_arg2, const khal_ptx_grid khal_launch) __asm__("returns$grid");
 KHAL_PTX_ENTRY void khal_ptx_walk_1(khal_int* khal_arg0, uint64_t khal_arg1, khal_uint khal_arg2, const khal_ptx_grid khal_launch)
 {
+    KHAL_PTX_LOCAL uint32_t khal_returned;
     khal_ptx_large khal_l;
     khal_ptx_walk khal_w;
     khal_ptx_start(&khal_w, (KHAL_PTX_STACK khal_ptx_large*)&khal_l, &khal_launch);
     for (; khal_ptx_has_group(&khal_w); khal_ptx_step(&khal_w)) {
+        khal_ptx_gather(&khal_returned);
         const khal_ptx_group khal_g = khal_ptx_here(&khal_w);
         const uint64_t khal_local_x = khal_ptx_item_x();
         const uint64_t khal_groups_x = khal_ptx_groups(&khal_w, x);
@@ -120,6 +113,7 @@ KHAL_PTX_ENTRY void khal_ptx_walk_1(khal_int* khal_arg0, uint64_t khal_arg1, kha
         const uint64_t khal_id_x = khal_g.x * khal_ptx_size_x() + khal_ptx_item_x();
         const uint32_t khal_low_id_x = (uint32_t)khal_g.x * khal_ptx_size_x() + khal_ptx_item_x();
         KHAL_C_NAME(returns_item)(khal_arg0, khal_ptx_local(khal_arg1), khal_arg2, khal_size_x, khal_id_x, khal_local_x, khal_groups_x, khal_group_x, khal_low_id_x, true);
+        khal_ptx_part(&khal_returned, khal_ptx_size_x() * khal_ptx_size_y() * khal_ptx_size_z());
     }
 }
 
