@@ -275,7 +275,7 @@ static bool check_results(work* khal, work* peers, const peer* modules, const fl
         if (modules[i].module)
             is_good = first_of_peer(&peers[i], other) &&
                       agree(khal, ours, other, modules[i].name) && is_good;
-    if (ours && other && khal->kernel <= REDUCE) {
+    if (ours && other) {
         work indirect = *khal;
         indirect.is_indirect = true;
         is_good = first_of_khal(&indirect, other) &&
@@ -313,21 +313,19 @@ static bool rows(work* khal, work* peers, const peer* modules)
             .sides = {{NULL, run_khal, khal, 0},
                       {modules[0].module ? modules[0].name : NULL, run_raw, &peers[0], 1 / 0.98},
                       {modules[1].module ? modules[1].name : NULL, run_raw, &peers[1], 1 / 0.98}}});
-    if (khal->kernel <= REDUCE) {
-        work indirect = *khal;
-        indirect.is_indirect = true;
-        snprintf(what, sizeof what, "%s, dispatched indirectly", names[khal->kernel]);
-        is_good =
-            cuda_measure(bed,
-                         &(cuda_row){.what = what,
-                                     .unit = khal->shape.unit,
-                                     .scale = scale,
-                                     .rounds = KERNEL_ROUNDS,
-                                     .is_rate = true,
-                                     .sides = {{NULL, run_khal, &indirect, 0},
-                                               {"directly", run_khal_direct, &indirect, 1.03}}}) &&
-            is_good;
-    }
+    work indirect = *khal;
+    indirect.is_indirect = true;
+    snprintf(what, sizeof what, "%s, dispatched indirectly", names[khal->kernel]);
+    is_good =
+        cuda_measure(bed,
+                     &(cuda_row){.what = what,
+                                 .unit = khal->shape.unit,
+                                 .scale = scale,
+                                 .rounds = KERNEL_ROUNDS,
+                                 .is_rate = true,
+                                 .sides = {{NULL, run_khal, &indirect, 0},
+                                           {"directly", run_khal_direct, &indirect, 1.03}}}) &&
+        is_good;
     return is_good;
 }
 
