@@ -118,6 +118,8 @@ void cu_leave(cu_device* device, cu_scope scope);
 bool cu_is_sticky(CUresult result);
 /* The device is lost; the front hears of it once, with no lock held. */
 void cu_lose(cu_device* device, CUresult result, const char* what);
+/* Whether it is, and then the front has heard of it, so that what returns for it is not taken for a timeout. */
+bool cu_is_lost(cu_device* device);
 /* KHAL_OK for success. Else marks the device lost where the error is sticky, reports out of memory by its own id, all else by
  * `id` with `what` and the driver's words, and returns the status. Any thread; without device->lock, since the user's callback
  * may be called. */

@@ -51,7 +51,18 @@ void cu_lose(cu_device* device, CUresult result, const char* what)
     if (is_first) {
         char words[256];
         khal__device_lost(device->front, result, "%s: %s", what, cu_describe(device->library, result, words, sizeof words));
+    } else {
+        (void)cu_is_lost(device);
     }
+}
+
+bool cu_is_lost(cu_device* device)
+{
+    if (!atomic_load(&device->is_lost))
+        return false;
+    while (khal__device_is_up(device->front)) /* whoever saw it first is about to say so */
+        khal__thread_yield();
+    return true;
 }
 
 static khal_error_id id_of(CUresult result, khal_error_id id)

@@ -487,7 +487,7 @@ khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout)
             break;
         const bool is_over = result != CUDA_SUCCESS && result != CUDA_ERROR_NOT_READY;
         const bool is_late = deadline != UINT64_MAX && khal__clock_now() >= deadline;
-        if (is_over || is_late || atomic_load(&device->is_lost)) {
+        if (is_over || is_late || cu_is_lost(device)) {
             status = KHAL_TIMEOUT;
             break;
         }
@@ -885,7 +885,7 @@ khal_status cu_wait_issued(cu_device* device, khal_ticket ticket, uint64_t deadl
     khal__mutex_lock(&device->lock);
     while (atomic_load_explicit(&queue->issued, memory_order_acquire) < ticket && status == KHAL_OK) {
         const uint64_t now = khal__clock_now();
-        if (atomic_load(&device->is_lost) || now >= deadline)
+        if (cu_is_lost(device) || now >= deadline)
             status = KHAL_TIMEOUT;
         else
             khal__condition_wait(&queue->moved, &device->lock, deadline - now < LOST_LOOK_NS ? deadline : now + LOST_LOOK_NS);

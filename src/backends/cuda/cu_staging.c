@@ -104,7 +104,7 @@ static CUresult wait_event(cu_device* device, CUevent event, const volatile uint
         const CUresult result = device->f->EventQuery(event);
         if (result != CUDA_ERROR_NOT_READY)
             return result;
-        if (atomic_load(&device->is_lost))
+        if (cu_is_lost(device))
             return CUDA_ERROR_UNKNOWN;
         now = khal__clock_now();
         if (now >= deadline)
@@ -202,7 +202,7 @@ static CUresult slot_take(cu_device* device, cu_slots* slots, uint64_t deadline,
             return cu_no_memory(device);
         if (*out == NULL && result != CUDA_ERROR_NOT_READY)
             return result;
-        if (atomic_load(&device->is_lost))
+        if (cu_is_lost(device))
             return CUDA_ERROR_UNKNOWN;
         if (deadline != UINT64_MAX && khal__clock_now() >= deadline)
             return CUDA_ERROR_NOT_READY;
@@ -463,7 +463,7 @@ static CUresult write_small(cu_device* device, CUdeviceptr to, const void* from,
         khal__mutex_unlock(&device->lock);
         if (result != CUDA_ERROR_NOT_READY)
             return result;
-        if (atomic_load(&device->is_lost))
+        if (cu_is_lost(device))
             return CUDA_ERROR_UNKNOWN;
         cu_pause(since);
     }
