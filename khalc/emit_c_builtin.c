@@ -275,7 +275,7 @@ static kc_c other(kc_emc* em, const kc_expr* e, kc_c* args)
 static bool half_has_own(kc_builtin b)
 {
     return b == KC_BUILTIN_ISNORMAL || b == KC_BUILTIN_NEXTAFTER || b == KC_BUILTIN_FRACT ||
-           b == KC_BUILTIN_BITSELECT;
+           b == KC_BUILTIN_BITSELECT || b == KC_BUILTIN_SIGNBIT; /* a conversion may drop a NaN's sign */
 }
 
 static kc_c any_type(kc_emc* em, const kc_expr* e, const kc_type* t, const kc_type* const* types,

@@ -221,6 +221,8 @@ static kc_compilation* start(kc_ptx_job* j, uint32_t capability)
         args[n++] = "-mllvm";
         args[n++] = "-mem-intrinsic-expand-size=128";
     }
+    args[n++] = "-mllvm";
+    args[n++] = "-unroll-partial-threshold=300"; /* loops of unknown length by four, as other compilers for these machines do */
     if (has_option(j->options, "-cl-fast-relaxed-math")) {
         args[n++] = "-mllvm";
         args[n++] = "-nvptx-prec-divf32=0";

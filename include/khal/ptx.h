@@ -144,6 +144,7 @@ typedef struct khal_ptx_large {
  * one group to the next is little: registers that a kernel lacks make it slower than divisions do. */
 typedef struct khal_ptx_walk {
     uint32_t at, end; /* in the order x, y, z */
+    uint32_t size_x, size_y;
     bool is_large;
     KHAL_PTX_STACK khal_ptx_large* large;
 } khal_ptx_walk;
@@ -183,6 +184,8 @@ KHAL_C_INLINE void khal_ptx_start(khal_ptx_walk* w, KHAL_PTX_STACK khal_ptx_larg
     large->size_z = z;
     if (total <= 0x80000000u) {
         w->end = (uint32_t)total;
+        w->size_x = (uint32_t)x;
+        w->size_y = (uint32_t)y;
         return;
     }
     w->is_large = true;
@@ -228,11 +231,13 @@ KHAL_C_INLINE khal_ptx_group khal_ptx_here(const khal_ptx_walk* w)
 {
     if (w->is_large)
         return (khal_ptx_group){w->large->x, w->large->y, w->large->z};
-    const uint32_t size_x = (uint32_t)w->large->size_x, size_y = (uint32_t)w->large->size_y;
-    if (w->end == size_x) /* one row */
+    if (w->end == w->size_x) /* one row */
         return (khal_ptx_group){w->at, 0, 0};
-    const uint32_t row = w->at / size_x, z = row / size_y;
-    return (khal_ptx_group){w->at - row * size_x, row - z * size_y, z};
+    const uint32_t row = w->at / w->size_x;
+    if (row < w->size_y)
+        return (khal_ptx_group){w->at - row * w->size_x, row, 0};
+    const uint32_t z = row / w->size_y;
+    return (khal_ptx_group){w->at - row * w->size_x, row - z * w->size_y, z};
 }
 
 #define khal_ptx_groups(w, c) ((w)->large->size_##c)

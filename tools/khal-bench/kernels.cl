@@ -1,7 +1,7 @@
 /* The kernels that khal-bench measures. OpenCL devices, where there are any, get this text too. */
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void add_assign(__global float* a, __global const float* b, uint n)
+void add_assign(__global float* restrict a, __global const float* restrict b, uint n)
 {
     uint i = get_global_id(0);
     if (i < n) {
@@ -12,7 +12,7 @@ void add_assign(__global float* a, __global const float* b, uint n)
 #define TILE 16
 
 __kernel __attribute__((reqd_work_group_size(TILE, TILE, 1)))
-void matmul(__global float* c, __global const float* a, __global const float* b, uint n)
+void matmul(__global float* restrict c, __global const float* restrict a, __global const float* restrict b, uint n)
 {
     __local float tile_a[TILE][TILE];
     __local float tile_b[TILE][TILE];
@@ -32,7 +32,7 @@ void matmul(__global float* c, __global const float* a, __global const float* b,
 }
 
 __kernel __attribute__((reqd_work_group_size(256, 1, 1)))
-void reduce(__global float* out, __global const float* in, uint n)
+void reduce(__global float* restrict out, __global const float* restrict in, uint n)
 {
     __local float partial[256];
     uint t = get_local_id(0);
@@ -54,7 +54,7 @@ void reduce(__global float* out, __global const float* in, uint n)
 }
 
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
-void nbody(__global float4* acceleration, __global const float4* position, uint n)
+void nbody(__global float4* restrict acceleration, __global const float4* restrict position, uint n)
 {
     uint i = get_global_id(0);
     float4 p = position[i];
@@ -88,7 +88,7 @@ void mandelbrot(__global uint* out, uint width, uint height)
 }
 
 __kernel __attribute__((reqd_work_group_size(16, 16, 1)))
-void stencil(__global float* out, __global const float* in, uint width, uint height)
+void stencil(__global float* restrict out, __global const float* restrict in, uint width, uint height)
 {
     uint x = get_global_id(0), y = get_global_id(1);
     if (x == 0 || y == 0 || x + 1 >= width || y + 1 >= height) {

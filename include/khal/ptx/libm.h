@@ -36,7 +36,7 @@
 
 KHAL_PTX_CLC1(4, acos, libm)
 KHAL_PTX_CLC1(5, acosh, libm)
-KHAL_PTX_CLC1(6, acospi, libm)
+KHAL_PTX_CLC1(6, acospi, clc)
 KHAL_PTX_CLC1(4, asin, libm)
 KHAL_PTX_CLC1(5, asinh, libm)
 KHAL_PTX_CLC1(6, asinpi, libm)
@@ -86,6 +86,11 @@ KHAL_PTX_SIGNED_ZERO(erf)
 KHAL_PTX_SIGNED_ZERO(expm1)
 KHAL_PTX_SIGNED_ZERO(sin)
 KHAL_PTX_SIGNED_ZERO(tan)
+
+KHAL_C_INLINE double khal_libm_acospi(double x)
+{
+    return x == x ? khal_clc_acospi(x) : x; /* libclc takes a NaN with a sign for a number */
+}
 
 KHAL_C_INLINE double khal_libm_sinpi(double x)
 {
