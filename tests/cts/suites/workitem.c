@@ -129,7 +129,8 @@ static void last_item(cts* t, uint64_t x, uint64_t y, uint64_t z)
 /* 65,536 x 65,536 is a real grid: its 2^32 groups make a u32 product wrap to 0. */
 static void grid_65536_65536(cts* t)
 {
-    enum { MOST_SECONDS = 120 };
+    /* the tests' own CUDA driver runs them on one thread of the processor, as they run there anyway */
+    const int most_seconds = strcmp(cts_info(t)->name, "Stand-in") == 0 ? 10 : 120;
     last_item(t, 65536, 256, 1); /* once for the time that the large one will take */
     const uint64_t begin = cts_now();
     last_item(t, 65536, 256, 1);
@@ -140,7 +141,7 @@ static void grid_65536_65536(cts* t)
     if (function == NULL || !CTS_OK(t, khal_grid_resolve(function, khal_groups(65536, 65536, 1), size, groups))) return;
     CTS_EQ(t, groups[0], 65536);
     CTS_EQ(t, groups[1], 65536);
-    if (seconds > (double)MOST_SECONDS) cts_skip(t, "2^32 work-groups would take %.0f s here", seconds);
+    if (seconds > most_seconds) cts_skip(t, "2^32 work-groups would take %.0f s here", seconds);
     else last_item(t, 65536, 65536, 1);
 }
 
