@@ -19,23 +19,10 @@ static int use(void** state)
     return use_path(STANDIN);
 }
 
-static int use_old(void** state) /* no graphs, no written values */
+static int use_old(void** state) /* without what a driver may lack */
 {
     (void)state;
     return use_path(STANDIN_OLD);
-}
-
-static int use_events(void** state) /* written values are there, and do not work */
-{
-    (void)state;
-    if (!load_driver(STANDIN))
-        return -1;
-    hooks->traits->no_write_value = true;
-    if (driver.Init(0) != CUDA_SUCCESS)
-        return -1;
-    set_kernels();
-    device = NULL;
-    return try_open(&device) == KHAL_OK ? 0 : -1;
 }
 
 static khal_encoder* encoder_of_order(khal_function* order, khal_buffer* buffer, uint32_t first, uint32_t count)
@@ -640,9 +627,7 @@ int main(void)
         cmocka_unit_test_setup(nothing_runs_before_submit, use),
         cmocka_unit_test_setup(submits_run_in_order, use),
         cmocka_unit_test_setup(submits_run_in_order, use_old),
-        cmocka_unit_test_setup(submits_run_in_order, use_events),
         cmocka_unit_test_setup(released_at_once, use),
-        cmocka_unit_test_setup(released_at_once, use_events),
         cmocka_unit_test_setup(grids, use),
         cmocka_unit_test_setup(large_workgroups, use),
         cmocka_unit_test_setup(indirect_without_a_stall, use),
@@ -653,13 +638,11 @@ int main(void)
         cmocka_unit_test_setup(local_arguments, use),
         cmocka_unit_test_setup(slices_at_any_offset, use),
         cmocka_unit_test_setup(waits_time_out, use),
-        cmocka_unit_test_setup(waits_time_out, use_events),
         cmocka_unit_test_setup(waiting_does_not_hold_up_submits, use),
         cmocka_unit_test_setup(waiting_does_not_hold_up_submits, use_old),
         cmocka_unit_test_setup(many_submits_are_flat, use),
         cmocka_unit_test_setup(many_submits_are_flat, use_old),
         cmocka_unit_test_setup(many_threads_submit, use),
-        cmocka_unit_test_setup(many_threads_submit, use_events),
         cmocka_unit_test_setup(timestamps, use),
         cmocka_unit_test_setup(timestamps, use_old),
         cmocka_unit_test_setup(readbacks, use),

@@ -22,10 +22,6 @@ typedef struct CUfunc_st* CUfunction;
 typedef struct CUgraph_st* CUgraph;
 typedef struct CUgraphNode_st* CUgraphNode;
 typedef struct CUgraphExec_st* CUgraphExec;
-typedef struct CUmemPoolHandle_st* CUmemoryPool;
-typedef struct CUuuid {
-    unsigned char bytes[16];
-} CUuuid;
 
 typedef int CUresult; /* 0: success */
 enum {
@@ -34,23 +30,16 @@ enum {
     CUDA_ERROR_OUT_OF_MEMORY = 2,
     CUDA_ERROR_NOT_INITIALIZED = 3,
     CUDA_ERROR_DEINITIALIZED = 4,
-    CUDA_ERROR_STUB_LIBRARY = 34,
-    CUDA_ERROR_DEVICE_UNAVAILABLE = 46,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_DEVICE = 101,
     CUDA_ERROR_INVALID_IMAGE = 200,
     CUDA_ERROR_INVALID_CONTEXT = 201,
     CUDA_ERROR_NO_BINARY_FOR_GPU = 209,
     CUDA_ERROR_ECC_UNCORRECTABLE = 214,
-    CUDA_ERROR_UNSUPPORTED_LIMIT = 215,
     CUDA_ERROR_INVALID_PTX = 218,
     CUDA_ERROR_NVLINK_UNCORRECTABLE = 220,
-    CUDA_ERROR_JIT_COMPILER_NOT_FOUND = 221,
     CUDA_ERROR_UNSUPPORTED_PTX_VERSION = 222,
-    CUDA_ERROR_JIT_COMPILATION_DISABLED = 223,
     CUDA_ERROR_CONTAINED = 226,
-    CUDA_ERROR_INVALID_SOURCE = 300,
-    CUDA_ERROR_OPERATING_SYSTEM = 304,
     CUDA_ERROR_INVALID_HANDLE = 400,
     CUDA_ERROR_NOT_FOUND = 500,
     CUDA_ERROR_NOT_READY = 600,
@@ -68,9 +57,7 @@ enum {
     CUDA_ERROR_LAUNCH_FAILED = 719,
     CUDA_ERROR_NOT_PERMITTED = 800,
     CUDA_ERROR_NOT_SUPPORTED = 801,
-    CUDA_ERROR_SYSTEM_NOT_READY = 802,
     CUDA_ERROR_SYSTEM_DRIVER_MISMATCH = 803,
-    CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
     CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE = 910,
     CUDA_ERROR_UNKNOWN = 999,
 };
@@ -89,16 +76,10 @@ typedef enum CUdevice_attribute {
     CU_DEVICE_ATTRIBUTE_INTEGRATED = 18,
     CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY = 19,
     CU_DEVICE_ATTRIBUTE_COMPUTE_MODE = 20,
-    CU_DEVICE_ATTRIBUTE_PCI_BUS_ID = 33,
-    CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING = 41,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR = 76,
-    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1 = 92, /* superseded by 122 */
     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
     CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED = 99,
-    CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED = 115,
-    CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS = 122,
-    CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS = 123,
 } CUdevice_attribute;
 
 enum { CU_COMPUTEMODE_PROHIBITED = 2 };
@@ -127,10 +108,8 @@ enum {
     CU_EVENT_DISABLE_TIMING = 2,
     CU_MEMHOSTALLOC_PORTABLE = 1,
     CU_MEMHOSTALLOC_DEVICEMAP = 2,
-    CU_MEMHOSTALLOC_WRITECOMBINED = 4,
     CU_MEMHOSTREGISTER_PORTABLE = 1,
     CU_MEMHOSTREGISTER_DEVICEMAP = 2,
-    CU_STREAM_WRITE_VALUE_DEFAULT = 0,
 };
 
 typedef enum CUpointer_attribute {
@@ -191,7 +170,6 @@ typedef struct CUDA_MEMCPY3D {
     X(DeviceGetCount, "cuDeviceGetCount", (int* count))                                                                       \
     X(DeviceGet, "cuDeviceGet", (CUdevice * device, int ordinal))                                                             \
     X(DeviceGetName, "cuDeviceGetName", (char* name, int size, CUdevice device))                                              \
-    X(DeviceGetUuid, "cuDeviceGetUuid", (CUuuid * uuid, CUdevice device))                                                     \
     X(DeviceTotalMem, "cuDeviceTotalMem_v2", (size_t * bytes, CUdevice device))                                               \
     X(DeviceGetAttribute, "cuDeviceGetAttribute", (int* value, CUdevice_attribute attribute, CUdevice device))                \
     X(DevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain", (CUcontext * context, CUdevice device))                             \
@@ -200,7 +178,6 @@ typedef struct CUDA_MEMCPY3D {
     X(CtxPushCurrent, "cuCtxPushCurrent_v2", (CUcontext context))                                                             \
     X(CtxPopCurrent, "cuCtxPopCurrent_v2", (CUcontext * context))                                                             \
     X(CtxGetDevice, "cuCtxGetDevice", (CUdevice * device))                                                                    \
-    X(CtxSynchronize, "cuCtxSynchronize", (void))                                                                             \
     X(MemGetInfo, "cuMemGetInfo_v2", (size_t * free, size_t* total))                                                          \
     X(MemAlloc, "cuMemAlloc_v2", (CUdeviceptr * out, size_t size))                                                            \
     X(MemFree, "cuMemFree_v2", (CUdeviceptr memory))                                                                          \
@@ -241,7 +218,6 @@ typedef struct CUDA_MEMCPY3D {
 
 /* What a driver may lack: NULL then, and the work is done another way. */
 #define CU_OPTIONAL_FUNCTIONS(X)                                                                                              \
-    X(StreamWriteValue64, "cuStreamWriteValue64_v2", (CUstream stream, CUdeviceptr to, uint64_t value, unsigned flags))       \
     X(StreamGetCtx, "cuStreamGetCtx", (CUstream stream, CUcontext * context))                                                 \
     X(FuncGetParamInfo, "cuFuncGetParamInfo", (CUfunction function, size_t index, size_t* offset, size_t* size))              \
     X(GraphCreate, "cuGraphCreate", (CUgraph * graph, unsigned flags))                                                        \
@@ -255,8 +231,6 @@ typedef struct CUDA_MEMCPY3D {
     X(GraphAddMemsetNode, "cuGraphAddMemsetNode",                                                                             \
       (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t after_count,                                       \
        const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext context))                                                         \
-    X(GraphAddEmptyNode, "cuGraphAddEmptyNode",                                                                               \
-      (CUgraphNode * node, CUgraph graph, const CUgraphNode* after, size_t after_count))                                      \
     X(GraphInstantiate, "cuGraphInstantiateWithFlags", (CUgraphExec * exec, CUgraph graph, unsigned long long flags))         \
     X(GraphExecKernelNodeSetParams, "cuGraphExecKernelNodeSetParams_v2",                                                      \
       (CUgraphExec exec, CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* parameters))                                        \
@@ -266,9 +240,7 @@ typedef struct CUDA_MEMCPY3D {
       (CUgraphExec exec, CUgraphNode node, const CUDA_MEMSET_NODE_PARAMS* parameters, CUcontext context))                     \
     X(GraphUpload, "cuGraphUpload", (CUgraphExec exec, CUstream stream))                                                      \
     X(GraphLaunch, "cuGraphLaunch", (CUgraphExec exec, CUstream stream))                                                      \
-    X(GraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec exec))                                                             \
-    X(MemcpyPeerAsync, "cuMemcpyPeerAsync",                                                                                   \
-      (CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t size, CUstream stream))
+    X(GraphExecDestroy, "cuGraphExecDestroy", (CUgraphExec exec))
 
 typedef struct cu_functions {
 #define CU_POINTER(name, symbol, parameters) CUresult(CU_CALL* name) parameters;

@@ -400,16 +400,6 @@ EXPORT_CUDA CUresult CU_CALL cuDeviceGetName(char* name, int size, CUdevice devi
     return end(result);
 }
 
-EXPORT_CUDA CUresult CU_CALL cuDeviceGetUuid(CUuuid* uuid, CUdevice device)
-{
-    const CUresult result = check_device(begin("DeviceGetUuid", CALL_PLAIN), device);
-    if (result == CUDA_SUCCESS) {
-        memcpy(uuid->bytes, "khal-stand-in-0", 16);
-        uuid->bytes[15] = (unsigned char)(device + 1);
-    }
-    return end(result);
-}
-
 EXPORT_CUDA CUresult CU_CALL cuDeviceTotalMem_v2(size_t* bytes, CUdevice device)
 {
     const CUresult result = check_device(begin("DeviceTotalMem", CALL_PLAIN), device);
@@ -434,16 +424,10 @@ static int attribute(CUdevice_attribute which)
     case CU_DEVICE_ATTRIBUTE_INTEGRATED: return 0;
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY: return 1;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_MODE: return traits.compute_mode;
-    case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID: return 1;
-    case CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING: return 1;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: return traits.capability / 10;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: return traits.capability % 10;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: return traits.shared_limit;
     case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED: return !traits.no_host_register;
-    case CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED: return 0;
-    case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1:
-    case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS:
-    case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: return !traits.no_write_value;
     default: return -1;
     }
 }
@@ -541,16 +525,6 @@ EXPORT_CUDA CUresult CU_CALL cuCtxGetDevice(CUdevice* device)
     const CUresult result = begin("CtxGetDevice", CALL_QUERY);
     if (result == CUDA_SUCCESS)
         *device = current()->device;
-    return end(result);
-}
-
-EXPORT_CUDA CUresult CU_CALL cuCtxSynchronize(void)
-{
-    CUresult result = begin("CtxSynchronize", CALL_QUERY);
-    if (result == CUDA_SUCCESS) {
-        drain_context(current());
-        result = current()->stuck;
-    }
     return end(result);
 }
 

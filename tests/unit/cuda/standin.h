@@ -29,7 +29,7 @@ typedef struct standin_traits {
     int ptx_version;                    /* the newest that it takes: 84 */
     int compute_mode, multiprocessors;
     int shared_limit;                   /* bytes of shared memory that a block may ask for */
-    bool no_write_value, no_host_register;
+    bool no_host_register;
     uint64_t memory, pinned;            /* bytes there are */
 } standin_traits;
 

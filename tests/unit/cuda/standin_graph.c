@@ -230,15 +230,6 @@ EXPORT_CUDA CUresult CU_CALL cuGraphAddMemsetNode(CUgraphNode* out, CUgraph hand
     return end(result);
 }
 
-EXPORT_CUDA CUresult CU_CALL cuGraphAddEmptyNode(CUgraphNode* out, CUgraph handle, const CUgraphNode* after, size_t count)
-{
-    CUresult result = begin("GraphAddEmptyNode", CALL_MAKES);
-    graph* g = graph_of(handle, &result);
-    if (g != NULL)
-        result = add_node(out, g, after, count, make_work(WORK_NOTHING));
-    return end(result);
-}
-
 /* ---- executable graphs ------------------------------------------------------------------------- */
 
 static bool is_ready(const node* n, const bool* is_placed)

@@ -77,7 +77,7 @@ typedef struct module {
     unsigned pending; /* launches that did not run yet */
 } module;
 
-typedef enum work_kind { WORK_NOTHING, WORK_LAUNCH, WORK_COPY, WORK_FILL, WORK_WRITE } work_kind;
+typedef enum work_kind { WORK_LAUNCH, WORK_COPY, WORK_FILL } work_kind;
 
 /* One thing to do, the same for streams and for graphs; not changed once it is made. */
 typedef struct work {
@@ -104,10 +104,6 @@ typedef struct work {
             unsigned value, element_size;
             size_t count;
         } fill;
-        struct {
-            uint64_t* to;
-            uint64_t value;
-        } write;
     } u;
 } work;
 

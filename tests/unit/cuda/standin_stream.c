@@ -119,7 +119,6 @@ static void run_work(const work* w)
     if (w->context->stuck != CUDA_SUCCESS)
         return;
     switch (w->kind) {
-    case WORK_NOTHING: break;
     case WORK_LAUNCH: run_launch(w); break;
     case WORK_COPY:
         note("copy %zu", w->u.copy.size);
@@ -132,10 +131,6 @@ static void run_work(const work* w)
         pthread_mutex_unlock(&lock);
         fill(w);
         pthread_mutex_lock(&lock);
-        break;
-    case WORK_WRITE:
-        note("write %llu", (unsigned long long)w->u.write.value);
-        __atomic_store_n(w->u.write.to, w->u.write.value, __ATOMIC_RELEASE);
         break;
     }
 }
@@ -583,26 +578,6 @@ EXPORT_CUDA CUresult CU_CALL cuMemsetD32Async(CUdeviceptr to, unsigned value, si
 }
 
 #ifndef STANDIN_IS_OLD
-EXPORT_CUDA CUresult CU_CALL cuStreamWriteValue64_v2(CUstream handle, CUdeviceptr to, uint64_t value, unsigned flags)
-{
-    CUresult result = begin("StreamWriteValue64", CALL_MAKES);
-    stream* s = stream_of(handle, &result);
-    if (s != NULL && traits.no_write_value)
-        result = CUDA_ERROR_NOT_SUPPORTED;
-    else if (s != NULL) {
-        char* target = resolve(to, 8);
-        if (target == NULL || to % 8 != 0 || flags != CU_STREAM_WRITE_VALUE_DEFAULT)
-            result = invalid("a value written to %#llx with flags %#x", (unsigned long long)to, flags);
-        else {
-            work* w = make_work(WORK_WRITE);
-            w->u.write.to = (uint64_t*)(void*)target;
-            w->u.write.value = value;
-            push_work(s, w);
-        }
-    }
-    return end(result);
-}
-
 EXPORT_CUDA CUresult CU_CALL cuStreamGetCtx(CUstream handle, CUcontext* out)
 {
     CUresult result = begin("StreamGetCtx", CALL_QUERY);
@@ -614,22 +589,6 @@ EXPORT_CUDA CUresult CU_CALL cuStreamGetCtx(CUstream handle, CUcontext* out)
             result = CUDA_ERROR_INVALID_HANDLE; /* what a program asks to wrap may be none */
         else
             *out = (CUcontext)s->object.context;
-    }
-    return end(result);
-}
-
-EXPORT_CUDA CUresult CU_CALL cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
-                                               CUcontext from_context, size_t size, CUstream handle)
-{
-    CUresult result = begin("MemcpyPeerAsync", CALL_MAKES);
-    stream* s = stream_of(handle, &result);
-    if (s != NULL) {
-        const allocation *a = allocation_of(to), *b = allocation_of(from);
-        if (size == 0 || a == NULL || b == NULL || size > a->size - (to - a->address) || size > b->size - (from - b->address) ||
-            (CUcontext)a->context != to_context || (CUcontext)b->context != from_context)
-            result = invalid("a copy of %zu bytes between devices", size);
-        else
-            push_work(s, make_copy(a->host + (to - a->address), b->host + (from - b->address), size, false));
     }
     return end(result);
 }
