@@ -568,12 +568,12 @@ static CUresult launch_foreign_indirect(run* r, const khal__command* command)
     uint32_t* counts = take_bytes(r->flight, 3 * sizeof *counts);
     CUresult result = device->f->MemcpyDtoHAsync(counts, cu_address(&command->u.dispatch.indirect), 3 * sizeof *counts,
                                                  device->stream);
+    r->what = "reading an indirect grid";
+    r->is_begun = r->is_begun || result == CUDA_SUCCESS; /* the copy writes to the flight's memory, marked or not */
     if (result == CUDA_SUCCESS)
         result = mark(device, r->flight);
-    r->what = "reading an indirect grid";
     if (result != CUDA_SUCCESS)
         return result;
-    r->is_begun = true;
     khal__mutex_unlock(&device->lock);
     const uint64_t since = khal__clock_now();
     while ((result = device->f->EventQuery(r->flight->done)) == CUDA_ERROR_NOT_READY && !atomic_load(&device->is_lost))
