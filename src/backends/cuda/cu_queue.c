@@ -103,20 +103,30 @@ static CUresult take_flight(cu_device* device, cu_flight** out)
     return result;
 }
 
-/* Its events for times go back too. Under queue->lock. */
-static void put_flight(cu_device* device, cu_flight* flight)
+/* More pinned memory than a flight keeps. */
+static bool has_much(const cu_flight* flight)
 {
-    cu_queue* queue = device->queue;
+    return flight->pinned != NULL && flight->pinned->size > KEPT_PINNED;
+}
+
+/* Calls the driver, maybe: without queue->lock. */
+static void give_much(cu_device* device, cu_flight* flight)
+{
+    if (!has_much(flight))
+        return;
+    cu_pinned_give(device, flight->pinned);
+    flight->pinned = NULL;
+}
+
+/* Its events for times go back too. Under queue->lock. */
+static void put_flight(cu_queue* queue, cu_flight* flight)
+{
     for (uint32_t i = 0; i < flight->result_count; ++i) {
         time_event* event = flight->results[i].event;
         if (event == NULL)
             continue;
         event->next = queue->events;
         queue->events = event;
-    }
-    if (flight->pinned != NULL && flight->pinned->size > KEPT_PINNED) {
-        cu_pinned_give(device, flight->pinned);
-        flight->pinned = NULL;
     }
     flight->submission = NULL;
     flight->is_marked = false;
@@ -129,8 +139,9 @@ static void put_flight(cu_device* device, cu_flight* flight)
 
 static void give_up_flight(cu_device* device, cu_flight* flight)
 {
+    give_much(device, flight);
     khal__mutex_lock(&device->queue->lock);
-    put_flight(device, flight);
+    put_flight(device->queue, flight);
     khal__mutex_unlock(&device->queue->lock);
 }
 
@@ -335,17 +346,18 @@ static void retire(cu_device* device, khal_ticket ticket)
         cu_flight* flight = nth_flight(queue, 0);
         if (flight->ticket > ticket)
             break;
-        if (flight->result_count > 0 || flight->too_many != NULL) {
+        if (flight->result_count > 0 || flight->too_many != NULL || has_much(flight)) {
             queue->is_handing = true;
             khal__mutex_unlock(&queue->lock);
             hand_out(device, flight);
+            give_much(device, flight);
             khal__mutex_lock(&queue->lock);
             queue->is_handing = false;
         }
         const khal_ticket done = flight->ticket;
         ++queue->first;
         --queue->count;
-        put_flight(device, flight);
+        put_flight(queue, flight);
         /* From here on the submission is the front's again. */
         atomic_store_explicit(&queue->completed, done, memory_order_release);
     }
@@ -947,7 +959,7 @@ static void free_flights(cu_device* device)
 {
     cu_queue* queue = device->queue;
     for (; queue->count > 0; ++queue->first, --queue->count) /* of a device that was lost */
-        put_flight(device, nth_flight(queue, 0));
+        put_flight(queue, nth_flight(queue, 0));
     for (cu_flight *flight = queue->free, *next; flight != NULL; flight = next) {
         next = flight->next;
         (void)device->f->EventDestroy(flight->done);
