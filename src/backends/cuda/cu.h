@@ -277,6 +277,8 @@ void cu_queue_close(cu_device* device); /* and what cu_graph.c has left */
 khal_status cu_submit(khal_device* front, khal__submission* submission);
 khal_ticket cu_completed(khal_device* front);
 khal_status cu_wait(khal_device* front, khal_ticket ticket, uint64_t timeout);
+/* Once is_lost is set: until no thread hands out results any more, which are the program's again when it hears of the loss. */
+void cu_queue_calm(cu_device* device);
 khal_ticket cu_submitted(cu_device* device); /* the last */
 /* Until the ticket's work is in device->stream, which is at once but behind a native callback. KHAL_TIMEOUT: not by then, or
  * never, inside a callback. */

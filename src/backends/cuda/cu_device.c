@@ -50,6 +50,7 @@ void cu_lose(cu_device* device, CUresult result, const char* what)
     khal__mutex_unlock(&device->lock);
     if (is_first) {
         char words[256];
+        cu_queue_calm(device);
         khal__device_lost(device->front, result, "%s: %s", what, cu_describe(device->library, result, words, sizeof words));
     } else {
         (void)cu_is_lost(device);

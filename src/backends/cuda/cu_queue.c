@@ -364,6 +364,19 @@ static void retire(cu_device* device, khal_ticket ticket)
     khal__mutex_unlock(&queue->lock);
 }
 
+void cu_queue_calm(cu_device* device)
+{
+    cu_queue* queue = device->queue;
+    bool is_handing = queue != NULL; /* else the device is being opened */
+    while (is_handing) {
+        khal__mutex_lock(&queue->lock);
+        is_handing = queue->is_handing;
+        khal__mutex_unlock(&queue->lock);
+        if (is_handing)
+            khal__thread_yield();
+    }
+}
+
 /* ---- whether it is done -------------------------------------------------------------------------- */
 
 /* The mark behind a submission: an event. A value that the device writes to pinned memory would be free to look at, but the device
