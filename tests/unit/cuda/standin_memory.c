@@ -266,7 +266,6 @@ EXPORT_CUDA CUresult CU_CALL cuPointerGetAttribute(void* out, CUpointer_attribut
         result = CUDA_ERROR_INVALID_VALUE; /* what a program asks to wrap may be no such memory */
     if (result == CUDA_SUCCESS)
         switch (which) {
-        case CU_POINTER_ATTRIBUTE_CONTEXT: memcpy(out, &a->context, sizeof a->context); break;
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *(unsigned*)out = a->kind == MEMORY_DEVICE ? 2 : 1; break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int*)out = a->context->device; break;
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr*)out = a->address; break;

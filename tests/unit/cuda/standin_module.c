@@ -51,7 +51,6 @@ static jit_options read_options(unsigned count, const CUjit_option* names, void*
             o.info_room = (unsigned)(uintptr_t)values[i];
             o.info_used = &values[i];
             break;
-        case CU_JIT_TARGET_FROM_CUCONTEXT: break;
         default: misuse("the option %d of the compiler", (int)names[i]);
         }
     return o;
@@ -305,8 +304,6 @@ EXPORT_CUDA CUresult CU_CALL cuFuncGetAttribute(int* value, CUfunction_attribute
         switch (which) {
         case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = f->thread_limit; break;
         case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = f->static_shared; break;
-        case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = 0; break;
-        case CU_FUNC_ATTRIBUTE_NUM_REGS: *value = (int)f->registers; break;
         case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = f->dynamic_limit; break;
         default: result = invalid("the attribute %d of a function", (int)which);
         }
