@@ -9,7 +9,6 @@
 /* Small writes go through a ring, one after the other; an event guards each segment of it. Reads, and the pieces of larger
  * transfers, have a slot each, which is guarded by its own event. Large transfers are copied to and from their slots by
  * several threads: one thread copies a good deal slower than the device does. */
-#define DIRECT_MOST 0u /* writes up to so many bytes are left to the driver to copy; it may wait for the stream then */
 #define SMALL_MOST ((uint64_t)64 << 10)
 #define SEGMENT ((uint64_t)256 << 10)
 #define SEGMENTS 12u
@@ -452,11 +451,10 @@ static CUresult write_small(cu_device* device, CUdeviceptr to, const void* from,
     for (;;) {
         char* room = NULL;
         khal__mutex_lock(&device->lock);
-        CUresult result = size <= DIRECT_MOST ? CUDA_SUCCESS : ring_take(device, size, stream, &room);
+        CUresult result = ring_take(device, size, stream, &room);
         if (result == CUDA_SUCCESS) {
-            if (room != NULL)
-                from = memcpy(room, from, size);
-            result = device->f->MemcpyHtoDAsync(to, from, size, stream);
+            memcpy(room, from, size);
+            result = device->f->MemcpyHtoDAsync(to, room, size, stream);
             if (result == CUDA_ERROR_NOT_READY)
                 result = CUDA_ERROR_UNKNOWN;
         }
