@@ -277,7 +277,8 @@ static CUresult fetch_piece(cu_device* device, cu_slots* slots, CUdeviceptr addr
     CUresult result = slot_take(device, slots, deadline, &slot);
     if (result != CUDA_SUCCESS)
         return result;
-    const bool is_word = LOOKS_AT_WORDS && size <= sizeof(uint32_t);
+    /* What comes in one piece: other sizes and places may come byte by byte, and the first would pass for all. */
+    const bool is_word = LOOKS_AT_WORDS && (size == 1 || size == 2 || size == 4) && address % size == 0;
     volatile uint32_t* word = (volatile uint32_t*)(void*)slot->host;
     if (is_word)
         *word = WORD;
