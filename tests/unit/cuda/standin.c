@@ -162,8 +162,11 @@ CUresult begin(const char* name, call_kind kind)
     pthread_mutex_lock(&lock);
     count_call(name);
     const CUresult told = told_to_fail(name, kind);
-    if (told != CUDA_SUCCESS)
+    if (told != CUDA_SUCCESS) {
+        if (is_for_good(told))
+            drain_all(); /* nothing runs any more once someone has been told */
         return told;
+    }
     if (kind == CALL_ANYTIME)
         return CUDA_SUCCESS;
     if (!is_initialised) {

@@ -191,6 +191,7 @@ void push_operation(stream* s, operation made) HIDDEN;
 /* Until nothing is left in it. */
 void drain(stream* s) HIDDEN;
 void drain_context(const context* of) HIDDEN;
+void drain_all(void) HIDDEN; /* of every context */
 void stream_end(stream* s) HIDDEN;
 void event_drop(event* e) HIDDEN;
 void hold(void* stream, bool is_held) HIDDEN; /* stream NULL: all */

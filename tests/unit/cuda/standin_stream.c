@@ -251,7 +251,7 @@ void drain(stream* s)
 static bool all_drained(const void* of)
 {
     for (const stream* s = streams; s != NULL; s = s->next)
-        if (s->object.context == of && !is_drained(s))
+        if ((of == NULL || s->object.context == of) && !is_drained(s))
             return false;
     return true;
 }
@@ -259,6 +259,11 @@ static bool all_drained(const void* of)
 void drain_context(const context* of)
 {
     wait_until(all_drained, of);
+}
+
+void drain_all(void)
+{
+    wait_until(all_drained, NULL);
 }
 
 void hold(void* any, bool is_held)
